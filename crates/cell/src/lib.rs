@@ -1,0 +1,1 @@
+//! One attempt of one cell, as a process of its own

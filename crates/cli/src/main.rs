@@ -1,0 +1,2 @@
+//! The switchback command
+fn main() {}

@@ -1,0 +1,1 @@
+//! Operators compiled by Cranelift, for machines without a card

@@ -1,0 +1,1 @@
+//! Cards and their back ends: visibility, capture errors, telemetry

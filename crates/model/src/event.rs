@@ -1,0 +1,417 @@
+//! The events that a cell appends to `events.jsonl`, one JSON object a line (`docs/cell-protocol.md`).
+//!
+//! A line is `{"kind": …, "t_s": …, …}`. Kinds and fields that this version does not know are kept and ignored, so
+//! that an older switchback reads what a newer probe wrote. Times are in microseconds unless a name says otherwise.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::capture::CaptureErrorClass;
+use crate::case::CaseKey;
+use crate::side::Side;
+
+/// Version of the cell protocol, the value of `SWITCHBACK_PROTOCOL`.
+pub const PROTOCOL: u32 = 1;
+
+/// A line of `events.jsonl`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Event {
+    /// `CLOCK_MONOTONIC` in seconds when the event happened.
+    #[serde(default)]
+    pub t_s: f64,
+    /// What happened.
+    #[serde(flatten)]
+    pub body: EventBody,
+}
+
+/// What happened.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+pub enum EventBody {
+    /// The child is up: what it is and what it runs on.
+    Start(Start),
+    /// A hook that could be set, or why not.
+    Capability(Capability),
+    /// A kernel was compiled, or its compiled form was loaded from a cache.
+    Compile(Compile),
+    /// A tuner's choice.
+    Config(Config),
+    /// The compiled kernels that a case launches, seen in an untimed pass.
+    Launch(Launch),
+    /// A case was measured on one side, or failed to be.
+    Row(Row),
+    /// Both sides' outputs were compared.
+    Outputs(Outputs),
+    /// A graph capture was tried, skipped or failed.
+    Capture(Capture),
+    /// Whether duet's code equals the isolated cells' (kind `proof`).
+    Proof(Proof),
+    /// Something a reader should know.
+    Note(Note),
+    /// Something failed.
+    Error(Failure),
+    /// The child has finished; nothing follows.
+    End(End),
+    /// A kind of a later version.
+    #[serde(untagged)]
+    Unknown(Value),
+}
+
+/// Body of a `start` event.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Start {
+    /// Process id of the child.
+    #[serde(default)]
+    pub pid: u32,
+    /// Conditions that only the child can know (names as in [`crate::conditions`]).
+    #[serde(default)]
+    pub conditions: BTreeMap<String, String>,
+    /// Versions and facts that are recorded but not compared.
+    #[serde(default)]
+    pub identity: BTreeMap<String, String>,
+}
+
+/// Body of a `capability` event.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Capability {
+    /// The hook: `compile_listener`, `launch_hook`, `libtuner_replay`, …
+    pub hook: String,
+    /// Whether it could be set.
+    pub available: bool,
+    /// How it was set, or why it could not be.
+    #[serde(default)]
+    pub detail: String,
+}
+
+/// Body of a `compile` event.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Compile {
+    /// The side it was compiled for.
+    pub side: Side,
+    /// Names this compiled form within the cell; `launch` events refer to it.
+    pub id: String,
+    /// The kernel's public name.
+    pub kernel: String,
+    /// Digest of what identifies the variant whatever the switch: signature, constexprs, specialisation, options.
+    pub variant: String,
+    /// The same in readable form.
+    #[serde(default)]
+    pub constexprs: BTreeMap<String, Value>,
+    /// Argument types by name or position.
+    #[serde(default)]
+    pub signature: BTreeMap<String, Value>,
+    /// Specialisation of arguments (alignment, values equal to 1).
+    #[serde(default)]
+    pub specialization: BTreeMap<String, Value>,
+    /// Options of the launch that reach the compiler: warps, stages, …
+    #[serde(default)]
+    pub options: BTreeMap<String, Value>,
+    /// Stage name to SHA-256 of its text, which lies in the campaign's `ir/`.
+    #[serde(default)]
+    pub stages: BTreeMap<String, String>,
+    /// Stages that should have a text and have none, with the reason.
+    #[serde(default)]
+    pub missing: BTreeMap<String, String>,
+    /// Registers a thread.
+    #[serde(default)]
+    pub registers: Option<u64>,
+    /// Spilled registers a thread.
+    #[serde(default)]
+    pub spills: Option<u64>,
+    /// Shared memory a block.
+    #[serde(default)]
+    pub shared_bytes: Option<u64>,
+    /// Time to compile in milliseconds.
+    #[serde(default)]
+    pub compile_ms: Option<f64>,
+    /// True if a tuner was trying configs.
+    #[serde(default)]
+    pub tuning: bool,
+    /// True if the compiled form came from a cache on disk.
+    #[serde(default)]
+    pub cache_hit: bool,
+}
+
+/// Where a tuner's config came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ConfigSource {
+    /// Chosen by benchmarking in this cell.
+    Tuned,
+    /// Taken from the recording.
+    Replayed,
+    /// The recording has no such key; the tuner chose by itself.
+    Fallback,
+}
+
+/// Body of a `config` event.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Config {
+    /// The side it was chosen on.
+    pub side: Side,
+    /// The tuned kernel.
+    pub kernel: String,
+    /// The tuner's key, as text.
+    pub key: String,
+    /// The chosen config, as text.
+    pub config: String,
+    /// Where it came from.
+    pub source: ConfigSource,
+    /// The tuner's class: `Autotuner`, `LibTuner`.
+    #[serde(default)]
+    pub tuner: String,
+}
+
+/// Body of a `launch` event.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Launch {
+    /// The side.
+    pub side: Side,
+    /// The case.
+    pub case: CaseKey,
+    /// The compiled forms that were launched, in order of their first launch.
+    pub compiled: Vec<Launched>,
+    /// Launches of kernels whose compiled form is not known (a hook could not see it).
+    #[serde(default)]
+    pub unknown: u64,
+}
+
+/// One compiled form and how often a case launched it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Launched {
+    /// The `id` of its `compile` event.
+    pub id: String,
+    /// Launches in one call of the operator.
+    pub launches: u64,
+}
+
+/// How a row was timed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Timer {
+    /// Events around a call that was queued whole before the card reached it.
+    Gated,
+    /// Replay of a captured graph.
+    Graph,
+    /// The benchmark's own event timing around the call.
+    Direct,
+    /// Wall clock around the call (no accelerator).
+    Wall,
+}
+
+impl std::fmt::Display for Timer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(match self {
+            Self::Gated => "gated",
+            Self::Graph => "graph",
+            Self::Direct => "direct",
+            Self::Wall => "wall",
+        })
+    }
+}
+
+/// Body of a `row` event.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Row {
+    /// The operator as the benchmark names it; it can differ from the one that was asked for.
+    pub operator: String,
+    /// The side.
+    pub side: Side,
+    /// The case.
+    pub case: CaseKey,
+    /// False if the case raised an error instead of a latency.
+    pub ok: bool,
+    /// The error's text, where it failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// The timer that really timed it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timer: Option<Timer>,
+    /// Why it is not the timer that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timer_reason: Option<String>,
+    /// All samples, microseconds, in blocks as they were taken: a block is a run of consecutive calls on one side
+    /// (duet), or one call of the benchmark's timing function (process pairing; as many as `direct_repeat`).
+    #[serde(default)]
+    pub samples_us: Vec<Vec<f64>>,
+    /// The latency as the benchmark itself summarised it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency_us: Option<f64>,
+    /// The benchmark's baseline (torch), where it was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub baseline_us: Option<f64>,
+    /// Host time of one call, microseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host_us: Option<f64>,
+    /// True if the host, not the card, decided the time.
+    #[serde(default)]
+    pub host_bound: bool,
+    /// Samples that were taken and dropped (the gate did not hold).
+    #[serde(default)]
+    pub dropped: u64,
+}
+
+/// How both sides' outputs compare.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OutputsVerdict {
+    /// Bit for bit.
+    Equal,
+    /// Different, B no worse than rounding explains.
+    Differs,
+    /// B is worse than A beyond what rounding explains.
+    Wrong,
+    /// A differs from itself, or nothing could be compared.
+    NotComparable,
+}
+
+impl std::fmt::Display for OutputsVerdict {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(match self {
+            Self::Equal => "equal",
+            Self::Differs => "differs",
+            Self::Wrong => "wrong",
+            Self::NotComparable => "not_comparable",
+        })
+    }
+}
+
+/// Body of an `outputs` event: of a case in a duet cell, or a digest to be compared with the other side's cell.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Outputs {
+    /// The case.
+    pub case: CaseKey,
+    /// The side whose outputs `digest` is of; none where both were compared in the cell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub side: Option<Side>,
+    /// Digest of the outputs' bits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<String>,
+    /// False if a second call on the same inputs gave another digest (random operators).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repeatable: Option<bool>,
+    /// What the comparison said, where the cell made one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<OutputsVerdict>,
+    /// Largest relative error of A against the reference.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error_a: Option<f64>,
+    /// Largest relative error of B against the reference.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error_b: Option<f64>,
+    /// What rounding explains for this dtype and reduction length, relative.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bound: Option<f64>,
+    /// In words, where something is to be said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detail: Option<String>,
+}
+
+/// Body of a `capture` event.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Capture {
+    /// The side.
+    pub side: Side,
+    /// The case.
+    pub case: CaseKey,
+    /// True if the graph was captured and replayed.
+    pub captured: bool,
+    /// True if it was not even tried (a denied operator, or a poisoned process).
+    #[serde(default)]
+    pub skipped: bool,
+    /// How far the error reaches.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub class: Option<CaptureErrorClass>,
+    /// The error, or why it was skipped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+/// Body of a `proof` event.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Proof {
+    /// The case.
+    pub case: CaseKey,
+    /// True if every kernel equals the one of the isolated cell, at every stage.
+    pub holds: bool,
+    /// What differs.
+    #[serde(default)]
+    pub detail: String,
+}
+
+/// Body of a `note` event.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Note {
+    /// A marker's name where there is one (see [`crate::marker`]), else a short topic.
+    pub topic: String,
+    /// The note.
+    #[serde(default)]
+    pub detail: String,
+}
+
+/// Body of an `error` event.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Failure {
+    /// Where it happened: `collect`, `setup`, `dtype`, `case`, `tuner`, …
+    pub place: String,
+    /// The error's text, first line first.
+    pub error: String,
+    /// The case, where there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub case: Option<CaseKey>,
+}
+
+/// Body of an `end` event.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct End {
+    /// The exit status that the child is going to return.
+    #[serde(default)]
+    pub status: i32,
+    /// Rows that were measured.
+    #[serde(default)]
+    pub rows: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_reads_from_its_line() {
+        let line = r#"{"kind":"row","t_s":12.5,"operator":"mm","side":"B","ok":true,"timer":"gated",
+            "case":{"dtype":"torch.float16","input":"[torch.Size([64, 64])]"},"samples_us":[[6.5,6.25]],"new_field":1}"#;
+        let event: Event = serde_json::from_str(line).unwrap();
+        let EventBody::Row(row) = event.body else { panic!("{event:?}") };
+        assert_eq!(row.case.occurrence, 0);
+        assert_eq!(row.samples_us, [[6.5, 6.25]]);
+        assert_eq!(row.timer, Some(Timer::Gated));
+    }
+
+    #[test]
+    fn a_kind_of_a_later_version_is_kept() {
+        let event: Event = serde_json::from_str(r#"{"kind":"weather","t_s":1.0,"sky":"blue"}"#).unwrap();
+        let EventBody::Unknown(value) = &event.body else { panic!("{event:?}") };
+        assert_eq!(value["sky"], "blue");
+        assert_eq!(value["kind"], "weather");
+    }
+
+    #[test]
+    fn a_written_event_reads_back() {
+        let event = Event {
+            t_s: 1.5,
+            body: EventBody::Config(Config {
+                side: Side::A,
+                kernel: "k".into(),
+                key: "(1, 2)".into(),
+                config: "BLOCK: 32".into(),
+                source: ConfigSource::Replayed,
+                tuner: "Autotuner".into(),
+            }),
+        };
+        let line = serde_json::to_string(&event).unwrap();
+        assert!(line.contains(r#""kind":"config""#) && line.contains(r#""source":"replayed""#), "{line}");
+        assert_eq!(serde_json::from_str::<Event>(&line).unwrap(), event);
+    }
+}

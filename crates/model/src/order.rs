@@ -1,0 +1,160 @@
+//! An order: all that a supervisor and its child need to measure one cell (`order.json`).
+//!
+//! It is self-contained, so that an executor can run it anywhere that sees the campaign's folder.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::card::Card;
+use crate::cell::Purpose;
+use crate::operator::OperatorSpec;
+use crate::switch::{Switch, Variables};
+
+/// One attempt's order.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Order {
+    /// Version of the cell protocol.
+    pub protocol: u32,
+    /// The campaign's id; every process of the cell carries it in `SWITCHBACK_CAMPAIGN`.
+    pub campaign: String,
+    /// The operator.
+    pub operator: OperatorSpec,
+    /// What the cell is for, and which sides it runs.
+    pub purpose: Purpose,
+    /// Counts the attempts of this cell from 1.
+    pub attempt: u32,
+    /// The attempt's folder, absolute; the child writes nowhere else but into `ir_dir` and its caches.
+    pub attempt_dir: PathBuf,
+    /// The campaign's store of IR texts, absolute.
+    pub ir_dir: PathBuf,
+    /// The child.
+    pub command: Command,
+    /// Both sides' variables; process-paired children get theirs in the environment, duet children set them.
+    pub switch: Switch,
+    /// How to measure.
+    pub measure: Measure,
+    /// Seconds after which the group is ended.
+    pub timeout_s: f64,
+    /// The card.
+    pub card: Card,
+    /// Conditions that the engine knows; the child adds its own in its `start` event.
+    pub conditions: BTreeMap<String, String>,
+    /// Facts recorded beside the conditions: versions, who, where.
+    pub identity: BTreeMap<String, String>,
+}
+
+/// The child of a cell: what to start and in which surroundings.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Command {
+    /// Program and arguments.
+    pub argv: Vec<String>,
+    /// Working folder, absolute.
+    pub cwd: PathBuf,
+    /// Variables to set or (None) to remove, on top of the supervisor's environment.
+    pub env: Variables,
+}
+
+/// What to do about autotuners.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Tuning {
+    /// Leave tuners alone.
+    #[default]
+    Off,
+    /// Let them tune and record what they chose into the attempt's `autotune_records/`.
+    Record,
+    /// Give them the recording's choices.
+    Replay,
+}
+
+/// Which timer a cell is asked for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TimerChoice {
+    /// Gated where the back end can, else direct.
+    #[default]
+    Auto,
+    /// Gated events.
+    Gated,
+    /// Graph replay, direct where a case cannot be captured.
+    Graph,
+    /// The benchmark's own timing.
+    Direct,
+}
+
+impl std::fmt::Display for TimerChoice {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(match self {
+            Self::Auto => "auto",
+            Self::Gated => "gated",
+            Self::Graph => "graph",
+            Self::Direct => "direct",
+        })
+    }
+}
+
+/// Cache state before a sample.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CacheState {
+    /// Flushed before each sample.
+    #[default]
+    Flush,
+    /// Left as the sample before left it.
+    Warm,
+}
+
+/// How to measure.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Measure {
+    /// True for measured rows; false where only the code is wanted (screening): one untimed pass a case.
+    pub timed: bool,
+    /// The timer that is asked for.
+    pub timer: TimerChoice,
+    /// Warm-up before a case's first sample, milliseconds.
+    pub warmup_ms: f64,
+    /// Time for a case's samples a side, milliseconds.
+    pub sample_ms: f64,
+    /// Calls of the benchmark's timing function a row, of which the median is taken; `direct` timer only.
+    pub direct_repeat: u32,
+    /// Blocks a side in duet pairing.
+    pub blocks: u32,
+    /// Samples a block in duet pairing.
+    pub block_length: u32,
+    /// Cache state before a sample.
+    pub cache_state: CacheState,
+    /// Seed of this cell's draws: order of cases, which side first, order within blocks, random inputs.
+    pub seed: u64,
+    /// What to do about autotuners.
+    pub tuning: Tuning,
+    /// The recording to replay, absolute; with [`Tuning::Replay`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recording: Option<PathBuf>,
+    /// True if the benchmark's baseline is measured as well.
+    #[serde(default)]
+    pub with_baseline: bool,
+    /// True if IR texts are kept.
+    #[serde(default = "yes")]
+    pub keep_ir: bool,
+    /// Operators whose capture is known to break a process; never captured.
+    #[serde(default)]
+    pub capture_denied: Vec<String>,
+    /// Texts of errors that end a process's device context.
+    #[serde(default)]
+    pub capture_fatal: Vec<String>,
+    /// Texts of errors after which no capture of the process succeeds.
+    #[serde(default)]
+    pub capture_poisoned: Vec<String>,
+    /// True if the back end can capture graphs.
+    #[serde(default)]
+    pub capture_supported: bool,
+    /// The FlagGems vendor that is this back end's own.
+    #[serde(default)]
+    pub vendor: String,
+}
+
+fn yes() -> bool {
+    true
+}

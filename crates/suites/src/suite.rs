@@ -1,0 +1,210 @@
+//! The interface of a suite: checks, commands and environments as data.
+//!
+//! A suite starts nothing and reads no file: it says what to run, the engine runs it, and the suite reads what came
+//! back. So every suite is tested without a process, and the engine knows nothing of pytest or Cranelift.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use switchback_model::cell::Purpose;
+use switchback_model::finding::Finding;
+use switchback_model::operator::OperatorSpec;
+use switchback_model::order::{Command, Measure};
+use switchback_model::side::Pairing;
+use switchback_model::switch::Variables;
+
+/// What a user chose for the suite; part of the request and kept in `campaign.toml`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SuiteOptions {
+    /// The interpreter that runs the benchmark; default `python3`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub python: Option<String>,
+    /// A FlagGems checkout.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flaggems_dir: Option<PathBuf>,
+    /// The benchmark's level: `core`, `comprehensive`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub level: Option<String>,
+    /// The benchmark's mode: `kernel`, `operator`, `wrapper`, `cudagraph`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mode: Option<String>,
+    /// Dtypes for all operators that name none of their own.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub dtypes: Vec<String>,
+    /// The benchmark's metrics; default `latency` alone.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub metrics: Vec<String>,
+    /// A shape file of the benchmark's own format.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shape_file: Option<PathBuf>,
+    /// The program of `--suite command`, with its arguments.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub command: Vec<String>,
+    /// The back end's name, by which a suite chooses its vendor.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub backend: String,
+    /// Variables for every cell, from `--env`.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub env: Variables,
+}
+
+/// A file that the suite brings along; the engine writes it below the campaign's `probe/`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EmbeddedFile {
+    /// Path relative to `probe/`, `/` as separator.
+    pub path: &'static str,
+    /// Its text.
+    pub text: &'static str,
+}
+
+/// A check before anything is measured.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Check {
+    /// What is looked at, in a few words.
+    pub name: String,
+    /// How it is looked at.
+    pub action: CheckAction,
+}
+
+/// How a check looks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CheckAction {
+    /// A folder that must be there.
+    FolderExists(PathBuf),
+    /// A file that must be there.
+    FileExists(PathBuf),
+    /// A program whose output tells.
+    Run(Command),
+}
+
+/// What a check saw.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CheckOutput {
+    /// Whether the path was there.
+    Exists(bool),
+    /// What the program gave back.
+    Program(ProgramOutput),
+}
+
+/// What a program gave back.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ProgramOutput {
+    /// Exit status; none if it could not be started or died of a signal.
+    pub status: Option<i32>,
+    /// Standard output, lossily decoded.
+    pub stdout: String,
+    /// Standard error, or why it could not be started.
+    pub stderr: String,
+}
+
+/// An operator that a suite offers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Offered {
+    /// The operator's name.
+    pub operator: String,
+    /// The file that holds it, where it is not the operator's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// Its dtypes, where the suite tells.
+    #[serde(default)]
+    pub dtypes: Vec<String>,
+    /// A word on it: number of cases, what is special.
+    #[serde(default)]
+    pub detail: String,
+}
+
+/// What a cell is to run.
+#[derive(Debug, Clone)]
+pub struct CellRequest<'a> {
+    /// The operator.
+    pub operator: &'a OperatorSpec,
+    /// What the cell is for.
+    pub purpose: Purpose,
+    /// How it measures.
+    pub measure: &'a Measure,
+    /// Where the embedded files lie.
+    pub probe_dir: &'a Path,
+    /// A cache folder of this operator and side (duet: of both, the child splits it).
+    pub cache_dir: &'a Path,
+}
+
+/// What an attempt left, for the suite to explain a missing row.
+#[derive(Debug, Clone, Default)]
+pub struct Evidence<'a> {
+    /// The operator.
+    pub operator: &'a str,
+    /// The child's exit status as a shell would say it.
+    pub status: i32,
+    /// Rows with a latency.
+    pub rows: u64,
+    /// Compiled kernels that cases launched.
+    pub kernels: u64,
+    /// `run.log`, without colours.
+    pub log: &'a str,
+    /// Texts of `error` events and failed rows.
+    pub errors: &'a [String],
+    /// Vendors whose modules were loaded although they are not this back end's.
+    pub foreign_vendors: &'a [String],
+}
+
+/// What a suite cannot do or read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct SuiteError {
+    /// What is wrong.
+    pub message: String,
+    /// What to do about it.
+    pub hint: Option<String>,
+}
+
+/// Where operators come from.
+pub trait Suite {
+    /// Its name on the command line.
+    fn name(&self) -> &'static str;
+
+    /// Files to be written below the campaign's `probe/` before anything runs.
+    fn embedded(&self) -> Vec<EmbeddedFile> {
+        Vec::new()
+    }
+
+    /// Digest of all that touches a measurement: one of the conditions.
+    fn measurement_path(&self) -> String;
+
+    /// Checks before anything is measured, in order.
+    fn checks(&self, operators: &[OperatorSpec], probe_dir: &Path) -> Vec<Check>;
+
+    /// What a check found.
+    fn read_check(&self, check: &Check, output: &CheckOutput) -> Finding;
+
+    /// The program that lists the suite's operators.
+    fn list_command(&self, probe_dir: &Path) -> Command;
+
+    /// Reads what that program printed.
+    ///
+    /// # Errors
+    /// The program failed, or printed something else.
+    fn read_list(&self, output: &ProgramOutput) -> Result<Vec<Offered>, SuiteError>;
+
+    /// Finds the operators that were asked for among those on offer, with their files filled in.
+    ///
+    /// # Errors
+    /// An operator that is not there (with the nearest names), file and operator written the wrong way round.
+    fn resolve(&self, asked: &[OperatorSpec], offered: &[Offered]) -> Result<Vec<OperatorSpec>, SuiteError>;
+
+    /// The child of a cell. Side variables and the card's visibility are the engine's.
+    fn cell_command(&self, request: &CellRequest<'_>) -> Command;
+
+    /// The pairings it can do, the preferred one first.
+    fn pairings(&self) -> &'static [Pairing];
+
+    /// True if its operators may be autotuned, so that tuning gets a cell of its own.
+    fn tunes(&self) -> bool;
+
+    /// Conditions that follow from the options: level, mode, dtypes, metrics, shapes.
+    fn conditions(&self, operator: &OperatorSpec) -> BTreeMap<String, String>;
+
+    /// Why an attempt has no rows or no kernels, and what to do: the checklist's symptoms.
+    fn explain(&self, evidence: &Evidence<'_>) -> Vec<Finding>;
+}

@@ -1,0 +1,2 @@
+//! Tasks of the repository: setup, ci, gpu, bench.
+fn main() {}
