@@ -115,9 +115,11 @@ impl Conditions {
 pub fn check_fields<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<BTreeSet<String>, FieldError> {
     names
         .into_iter()
-        .map(|name| {
-            if FIELDS.contains(&name) { Ok(name.to_owned()) } else { Err(FieldError(name.to_owned())) }
-        })
+        .map(
+            |name| {
+                if FIELDS.contains(&name) { Ok(name.to_owned()) } else { Err(FieldError(name.to_owned())) }
+            },
+        )
         .collect()
 }
 

@@ -75,8 +75,12 @@ impl SwitchError {
                 let (name, value) = text.split_once('=').unwrap_or((text, ""));
                 Some(format!("write `{name}=OFF:ON`, as in `{name}=0:{value}`, or `--b {text}`"))
             }
-            Self::NoValue { text } => Some(format!("write `{text}=VALUE`; an empty value unsets the variable")),
-            Self::Equal { .. } => Some("the noise of equal sides is measured by `switchback calibrate`".into()),
+            Self::NoValue { text } => {
+                Some(format!("write `{text}=VALUE`; an empty value unsets the variable"))
+            }
+            Self::Equal { .. } => {
+                Some("the noise of equal sides is measured by `switchback calibrate`".into())
+            }
             Self::Name { .. } | Self::Nul { .. } | Self::Twice { .. } => None,
         }
     }

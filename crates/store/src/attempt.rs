@@ -1,0 +1,246 @@
+//! An attempt: one try of a cell, in a folder of its own that is claimed by making it.
+//!
+//! Attempts are the truth: what is in them is never changed, and all else can be derived from them.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use switchback_model::cell::{CellKey, Purpose};
+use switchback_model::conditions::Conditions;
+use switchback_model::order::Order;
+use switchback_model::outcome::Outcome;
+
+use crate::atomic;
+use crate::campaign_dir::CampaignDir;
+use crate::error::StoreError;
+use crate::event_reader::{self, EventLog};
+
+/// The folder of one attempt.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct AttemptDir {
+    path: PathBuf,
+}
+
+/// Conditions of an attempt, and facts about who, where and with which versions (`run_identity.json`).
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunIdentity {
+    /// What must agree with rows it is compared with.
+    #[serde(default)]
+    pub conditions: Conditions,
+    /// What is recorded and not compared.
+    #[serde(default)]
+    pub identity: BTreeMap<String, String>,
+}
+
+/// Makes the folder of a cell's next attempt; its number counts from 1.
+///
+/// # Errors
+/// The campaign's folder cannot be written.
+pub fn claim(campaign: &CampaignDir, cell: &CellKey) -> Result<(u32, AttemptDir), StoreError> {
+    let folder = campaign.cell_dir(cell);
+    std::fs::create_dir_all(&folder).map_err(StoreError::io("create", &folder))?;
+    let mut number = numbers(&folder)?.last().copied().unwrap_or(0) + 1;
+    loop {
+        let path = folder.join(number.to_string());
+        match std::fs::create_dir(&path) {
+            Ok(()) => return Ok((number, AttemptDir { path })),
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => number += 1,
+            Err(error) => return Err(StoreError::io("create", &path)(error)),
+        }
+    }
+}
+
+/// All attempts of a cell, the first one first.
+///
+/// # Errors
+/// The folder is there and cannot be read.
+pub fn attempts(campaign: &CampaignDir, cell: &CellKey) -> Result<Vec<AttemptDir>, StoreError> {
+    let folder = campaign.cell_dir(cell);
+    Ok(numbers(&folder)?
+        .into_iter()
+        .map(|number| AttemptDir { path: folder.join(number.to_string()) })
+        .collect())
+}
+
+/// The purposes for which an operator has folders, sorted.
+///
+/// # Errors
+/// The folder is there and cannot be read.
+pub fn purposes(campaign: &CampaignDir, operator: &str) -> Result<Vec<Purpose>, StoreError> {
+    let folder = campaign.cells_dir().join(crate::path_name::path_name(operator));
+    let mut purposes: Vec<Purpose> = names(&folder)?.iter().filter_map(|name| name.parse().ok()).collect();
+    purposes.sort_unstable();
+    Ok(purposes)
+}
+
+fn numbers(folder: &Path) -> Result<Vec<u32>, StoreError> {
+    let mut numbers: Vec<u32> = names(folder)?.iter().filter_map(|name| name.parse().ok()).collect();
+    numbers.sort_unstable();
+    Ok(numbers)
+}
+
+fn names(folder: &Path) -> Result<Vec<String>, StoreError> {
+    let entries = match std::fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(StoreError::io("read", folder)(error)),
+    };
+    entries
+        .map(|entry| {
+            entry
+                .map(|entry| entry.file_name().to_string_lossy().into_owned())
+                .map_err(StoreError::io("read", folder))
+        })
+        .collect()
+}
+
+impl AttemptDir {
+    /// An attempt's folder by its path, as a supervisor gets it.
+    #[must_use]
+    pub fn at(path: &Path) -> Self {
+        Self { path: path.to_owned() }
+    }
+
+    /// The folder.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// `order.json`.
+    #[must_use]
+    pub fn order_path(&self) -> PathBuf {
+        self.path.join("order.json")
+    }
+
+    /// `events.jsonl`.
+    #[must_use]
+    pub fn events_path(&self) -> PathBuf {
+        self.path.join("events.jsonl")
+    }
+
+    /// `run.log`.
+    #[must_use]
+    pub fn log_path(&self) -> PathBuf {
+        self.path.join("run.log")
+    }
+
+    /// `telemetry.tsv`.
+    #[must_use]
+    pub fn telemetry_path(&self) -> PathBuf {
+        self.path.join("telemetry.tsv")
+    }
+
+    /// `autotune_records/`.
+    #[must_use]
+    pub fn recording_path(&self) -> PathBuf {
+        self.path.join("autotune_records")
+    }
+
+    /// Writes the order.
+    ///
+    /// # Errors
+    /// The folder cannot be written.
+    pub fn write_order(&self, order: &Order) -> Result<(), StoreError> {
+        atomic::write_json(&self.order_path(), order)
+    }
+
+    /// Reads the order.
+    ///
+    /// # Errors
+    /// It is missing or damaged.
+    pub fn order(&self) -> Result<Order, StoreError> {
+        atomic::read_json(&self.order_path())
+    }
+
+    /// Writes how the attempt ended; only its supervisor does.
+    ///
+    /// # Errors
+    /// The folder cannot be written.
+    pub fn write_outcome(&self, outcome: &Outcome) -> Result<(), StoreError> {
+        atomic::write_json(&self.path.join("outcome.json"), outcome)
+    }
+
+    /// Reads how the attempt ended; none while it runs, or if its supervisor was killed.
+    ///
+    /// # Errors
+    /// It is there and damaged.
+    pub fn outcome(&self) -> Result<Option<Outcome>, StoreError> {
+        atomic::read_json_if_there(&self.path.join("outcome.json"))
+    }
+
+    /// Writes conditions and identity.
+    ///
+    /// # Errors
+    /// The folder cannot be written.
+    pub fn write_identity(&self, identity: &RunIdentity) -> Result<(), StoreError> {
+        atomic::write_json(&self.path.join("run_identity.json"), identity)
+    }
+
+    /// Reads conditions and identity.
+    ///
+    /// # Errors
+    /// They are there and damaged.
+    pub fn identity(&self) -> Result<Option<RunIdentity>, StoreError> {
+        atomic::read_json_if_there(&self.path.join("run_identity.json"))
+    }
+
+    /// Reads the events.
+    ///
+    /// # Errors
+    /// The file is there and cannot be read.
+    pub fn events(&self) -> Result<EventLog, StoreError> {
+        event_reader::read(&self.events_path())
+    }
+
+    /// Reads `run.log`, lossily decoded; empty if there is none.
+    ///
+    /// # Errors
+    /// The file is there and cannot be read.
+    pub fn log(&self) -> Result<String, StoreError> {
+        let path = self.log_path();
+        match std::fs::read(&path) {
+            Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(String::new()),
+            Err(error) => Err(StoreError::io("read", &path)(error)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn campaign(folder: &Path) -> CampaignDir {
+        CampaignDir::create(&folder.join("x"), &BTreeMap::from([("a", 1)])).unwrap()
+    }
+
+    #[test]
+    fn attempts_count_up_and_are_never_shared() {
+        let folder = tempfile::tempdir().unwrap();
+        let campaign = campaign(folder.path());
+        let cell = CellKey { operator: "a/b".into(), purpose: "r1_A".parse().unwrap() };
+        let claimed: Vec<u32> = std::thread::scope(|scope| {
+            let workers: Vec<_> =
+                (0..8).map(|_| scope.spawn(|| claim(&campaign, &cell).unwrap().0)).collect();
+            workers.into_iter().map(|worker| worker.join().unwrap()).collect()
+        });
+        let mut sorted = claimed.clone();
+        sorted.sort_unstable();
+        assert_eq!(sorted, (1..=8).collect::<Vec<_>>());
+        let paths = attempts(&campaign, &cell).unwrap();
+        assert_eq!(paths.len(), 8);
+        assert!(paths[7].path().ends_with("a%2Fb/r1_A/8"));
+        assert_eq!(purposes(&campaign, "a/b").unwrap(), [cell.purpose]);
+    }
+
+    #[test]
+    fn a_half_written_outcome_is_an_error_a_missing_one_is_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let attempt = AttemptDir::at(folder.path());
+        assert_eq!(attempt.outcome().unwrap(), None);
+        std::fs::write(folder.path().join("outcome.json"), "{\"ending\":").unwrap();
+        assert!(matches!(attempt.outcome(), Err(StoreError::Damaged { .. })));
+    }
+}

@@ -1,0 +1,221 @@
+//! A campaign's folder: its request, its lock and the places of everything else.
+
+use std::fs::File;
+use std::hash::{BuildHasher, Hasher};
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use switchback_model::cell::CellKey;
+
+use crate::atomic;
+use crate::error::StoreError;
+use crate::path_name::path_name;
+
+/// The request's file.
+const REQUEST: &str = "campaign.toml";
+
+/// A campaign's folder, absolute.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CampaignDir {
+    root: PathBuf,
+}
+
+/// Held by the one coordinator that works in a folder.
+#[derive(Debug)]
+pub struct CampaignLock {
+    _file: File,
+}
+
+impl CampaignDir {
+    /// Makes a campaign's folder and writes its request, which never changes after.
+    ///
+    /// An empty folder is taken as it is.
+    ///
+    /// # Errors
+    /// The folder has something in it already, or cannot be written.
+    pub fn create(root: &Path, request: &impl Serialize) -> Result<Self, StoreError> {
+        std::fs::create_dir_all(root).map_err(StoreError::io("create", root))?;
+        let root = std::fs::canonicalize(root).map_err(StoreError::io("open", root))?;
+        let mut entries = std::fs::read_dir(&root).map_err(StoreError::io("read", &root))?;
+        if entries.next().is_some() {
+            return Err(StoreError::Exists { path: root });
+        }
+        let it = Self { root };
+        for folder in [it.cells_dir(), it.ir_dir(), it.probe_dir(), it.cache_dir()] {
+            std::fs::create_dir_all(&folder).map_err(StoreError::io("create", &folder))?;
+        }
+        let text = toml::to_string_pretty(request)
+            .map_err(|error| StoreError::damaged(&it.root.join(REQUEST), error))?;
+        atomic::write(&it.root.join(REQUEST), text.as_bytes())?;
+        Ok(it)
+    }
+
+    /// Opens a campaign's folder.
+    ///
+    /// # Errors
+    /// There is no request in it.
+    pub fn open(root: &Path) -> Result<Self, StoreError> {
+        if !Self::is_campaign(root) {
+            return Err(StoreError::NoCampaign { path: root.to_owned() });
+        }
+        let root = std::fs::canonicalize(root).map_err(StoreError::io("open", root))?;
+        Ok(Self { root })
+    }
+
+    /// True if a folder holds a request.
+    #[must_use]
+    pub fn is_campaign(root: &Path) -> bool {
+        root.join(REQUEST).is_file()
+    }
+
+    /// Reads the request.
+    ///
+    /// # Errors
+    /// It is missing or damaged.
+    pub fn request<T: DeserializeOwned>(&self) -> Result<T, StoreError> {
+        let path = self.root.join(REQUEST);
+        let text = std::fs::read_to_string(&path).map_err(StoreError::io("read", &path))?;
+        toml::from_str(&text).map_err(|error| StoreError::damaged(&path, error))
+    }
+
+    /// Takes the folder for this process until the lock is dropped.
+    ///
+    /// # Errors
+    /// Another process has it.
+    pub fn lock(&self) -> Result<CampaignLock, StoreError> {
+        let path = self.root.join("campaign.lock");
+        let file = File::create(&path).map_err(StoreError::io("create", &path))?;
+        match file.try_lock() {
+            Ok(()) => Ok(CampaignLock { _file: file }),
+            Err(std::fs::TryLockError::WouldBlock) => Err(StoreError::Locked { path: self.root.clone() }),
+            Err(std::fs::TryLockError::Error(source)) => Err(StoreError::io("lock", &path)(source)),
+        }
+    }
+
+    /// The folder itself.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The folder's name, which names the campaign.
+    #[must_use]
+    pub fn name(&self) -> String {
+        self.root.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+    }
+
+    /// Where all cells lie.
+    #[must_use]
+    pub fn cells_dir(&self) -> PathBuf {
+        self.root.join("cells")
+    }
+
+    /// Where the attempts of one cell lie.
+    #[must_use]
+    pub fn cell_dir(&self, cell: &CellKey) -> PathBuf {
+        self.cells_dir().join(path_name(&cell.operator)).join(cell.purpose.to_string())
+    }
+
+    /// Where IR texts lie.
+    #[must_use]
+    pub fn ir_dir(&self) -> PathBuf {
+        self.root.join("ir")
+    }
+
+    /// Where the suite's own files lie.
+    #[must_use]
+    pub fn probe_dir(&self) -> PathBuf {
+        self.root.join("probe")
+    }
+
+    /// Where compilers and tuners keep their caches.
+    #[must_use]
+    pub fn cache_dir(&self) -> PathBuf {
+        self.root.join("cache")
+    }
+
+    /// A file at the top of the folder: an export or a report.
+    #[must_use]
+    pub fn top(&self, name: &str) -> PathBuf {
+        self.root.join(name)
+    }
+
+    /// Writes a file at the top of the folder, whole or not at all.
+    ///
+    /// # Errors
+    /// The disk is full or the folder read-only.
+    pub fn write_top(&self, name: &str, text: &str) -> Result<(), StoreError> {
+        atomic::write(&self.top(name), text.as_bytes())
+    }
+
+    /// Writes one of the suite's files below `probe/`, `/` in the path as separator.
+    ///
+    /// # Errors
+    /// The disk is full or the folder read-only.
+    pub fn write_probe(&self, relative: &str, text: &str) -> Result<(), StoreError> {
+        let path = self.probe_dir().join(relative);
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder).map_err(StoreError::io("create", folder))?;
+        }
+        if std::fs::read(&path).is_ok_and(|there| there == text.as_bytes()) {
+            return Ok(());
+        }
+        atomic::write(&path, text.as_bytes())
+    }
+}
+
+/// The folder of a new campaign: `runs/<name>-<UTC time>-<four random letters>`.
+#[must_use]
+pub fn new_root(runs: &Path, name: &str) -> PathBuf {
+    let now = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%SZ");
+    // A hasher of the standard library is seeded by the operating system, anew for each `RandomState`.
+    let mut random = std::hash::RandomState::new().build_hasher().finish();
+    let letters: String = std::iter::repeat_with(|| {
+        let letter = char::from(b'a' + u8::try_from(random % 26).unwrap_or(0));
+        random /= 26;
+        letter
+    })
+    .take(4)
+    .collect();
+    runs.join(format!("{}-{now}-{letters}", path_name(name)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    fn request() -> BTreeMap<String, u32> {
+        BTreeMap::from([("rounds".into(), 3)])
+    }
+
+    #[test]
+    fn a_request_reads_back_and_its_folder_is_not_taken_twice() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().join("runs/x");
+        let made = CampaignDir::create(&root, &request()).unwrap();
+        assert_eq!(CampaignDir::open(&root).unwrap(), made);
+        assert_eq!(made.request::<BTreeMap<String, u32>>().unwrap(), request());
+        assert!(matches!(CampaignDir::create(&root, &request()), Err(StoreError::Exists { .. })));
+        assert!(matches!(CampaignDir::open(folder.path()), Err(StoreError::NoCampaign { .. })));
+    }
+
+    #[test]
+    fn one_coordinator_at_a_time() {
+        let folder = tempfile::tempdir().unwrap();
+        let made = CampaignDir::create(&folder.path().join("x"), &request()).unwrap();
+        let lock = made.lock().unwrap();
+        assert!(matches!(made.lock(), Err(StoreError::Locked { .. })));
+        drop(lock);
+        made.lock().unwrap();
+    }
+
+    #[test]
+    fn new_names_differ() {
+        let names: std::collections::BTreeSet<PathBuf> =
+            (0..20).map(|_| new_root(Path::new("runs"), "a/b")).collect();
+        assert!(names.len() > 1);
+        assert!(names.iter().all(|name| name.starts_with("runs") && name.components().count() == 2));
+    }
+}
