@@ -1,0 +1,134 @@
+//! One effect with all that makes it uncertain, and what follows: standard error, interval, test.
+//!
+//! Three sources are kept apart because only the first shrinks with rounds: scatter between rounds, the timer's
+//! quantisation, and `tau`, the bias that controls show. Verdicts are left to `verdict`.
+
+use crate::effect::Interval;
+use crate::student;
+
+/// An effect and the variances of its error.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Estimate {
+    /// Mean over rounds, `ln(A/B)`.
+    pub effect: f64,
+    /// Variance of one round's effect, moderated where it could be.
+    pub round_variance: f64,
+    /// Degrees of freedom of [`Self::round_variance`]: those of the rounds and those of the prior.
+    pub round_df: f64,
+    /// Those of them that came from the prior.
+    pub prior_df: f64,
+    /// Number of rounds.
+    pub n_rounds: u32,
+    /// Variance due to the timer's resolution; rounds do not reduce it.
+    pub quantisation: f64,
+    /// Variance of the bias that controls show; rounds do not reduce it.
+    pub tau_squared: f64,
+    /// Number of controls that [`Self::tau_squared`] was estimated from: its degrees of freedom.
+    pub tau_df: f64,
+}
+
+/// Variance that a timer of resolution `resolution_us` puts on `ln(A/B)`: `r^2 (1/A^2 + 1/B^2) / 12`.
+///
+/// Each latency is uniform within one step, variance `r^2 / 12`, and `ln` divides by the latency.
+#[must_use]
+pub fn quantisation(resolution_us: f64, a_us: f64, b_us: f64) -> f64 {
+    resolution_us * resolution_us * (1.0 / (a_us * a_us) + 1.0 / (b_us * b_us)) / 12.0
+}
+
+impl Estimate {
+    /// Variance of the mean over rounds, without what rounds do not reduce.
+    #[must_use]
+    pub fn sampling_variance(&self) -> f64 {
+        self.round_variance / f64::from(self.n_rounds)
+    }
+
+    /// Standard error, all three sources together.
+    #[must_use]
+    pub fn standard_error(&self) -> f64 {
+        (self.sampling_variance() + self.quantisation + self.tau_squared).sqrt()
+    }
+
+    /// Degrees of freedom of the standard error (Satterthwaite 1946): the quantisation counts as known exactly.
+    #[must_use]
+    pub fn df(&self) -> f64 {
+        let sampling = self.sampling_variance();
+        let total = sampling + self.quantisation + self.tau_squared;
+        let mut uncertain = 0.0;
+        if sampling > 0.0 {
+            uncertain += sampling * sampling / self.round_df;
+        }
+        if self.tau_squared > 0.0 {
+            uncertain += self.tau_squared * self.tau_squared / self.tau_df;
+        }
+        if uncertain > 0.0 { total * total / uncertain } else { f64::INFINITY }
+    }
+
+    /// Half the width of the interval that leaves `tail` out at either end.
+    #[must_use]
+    pub fn half_width(&self, tail: f64) -> f64 {
+        let error = self.standard_error();
+        if error == 0.0 { 0.0 } else { student::upper(tail, self.df()) * error }
+    }
+
+    /// Two-sided interval that covers `level`, such as 0.95.
+    #[must_use]
+    pub fn interval(&self, level: f64) -> Interval {
+        let half = self.half_width(0.5 * (1.0 - level));
+        Interval { low: self.effect - half, high: self.effect + half }
+    }
+
+    /// Two-sided p-value of no effect.
+    #[must_use]
+    pub fn p_value(&self) -> f64 {
+        let error = self.standard_error();
+        if error > 0.0 {
+            student::two_sided(self.effect / error, self.df())
+        } else if self.effect == 0.0 {
+            1.0
+        } else {
+            0.0
+        }
+    }
+
+    /// What this would be after `n_rounds` rounds of the same scatter.
+    #[must_use]
+    pub fn after_rounds(&self, n_rounds: u32) -> Self {
+        Self { n_rounds, round_df: self.prior_df + f64::from(n_rounds.saturating_sub(1)), ..*self }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plain(effect: f64, round_variance: f64, n_rounds: u32) -> Estimate {
+        let round_df = f64::from(n_rounds - 1);
+        Estimate {
+            effect,
+            round_variance,
+            round_df,
+            prior_df: 0.0,
+            n_rounds,
+            quantisation: 0.0,
+            tau_squared: 0.0,
+            tau_df: 0.0,
+        }
+    }
+
+    #[test]
+    fn rounds_do_not_reduce_bias_or_resolution() {
+        let mut it = plain(0.01, 1e-4, 4);
+        it.quantisation = 4e-6;
+        it.tau_squared = 5e-6;
+        it.tau_df = 10.0;
+        let many = it.after_rounds(1_000_000_000);
+        assert!((many.standard_error() - 3e-3).abs() < 1e-7);
+        assert!((many.df() / (81.0 / 25.0 * 10.0) - 1.0).abs() < 1e-3);
+    }
+
+    #[test]
+    fn without_scatter_the_effect_is_exact() {
+        assert_eq!(plain(0.1, 0.0, 3).p_value(), 0.0);
+        assert_eq!(plain(0.0, 0.0, 3).p_value(), 1.0);
+    }
+}
