@@ -1,0 +1,250 @@
+//! Controls: what code that is identical on both sides reads, and what that adds to every standard error.
+//!
+//! Controls enter the error, they do not veto. `tau^2`, the variance of a bias that stays the same in all rounds of an
+//! operator, is the mean of the squared control effects less the mean of their squared standard errors (the method of
+//! moments of DerSimonian and Laird 1986 with equal weights and a known mean of zero), at least 0.
+
+use statrs::function::beta::inv_beta_reg;
+
+use crate::analysis::{Analysis, Group};
+use crate::effect::quantile;
+use crate::interval::Estimate;
+use crate::judgement::{ControlBand, ControlsSummary};
+
+/// A band of latencies with fewer control operators than this is pooled with others.
+const BAND_FROM: usize = 8;
+
+/// Edges of the bands of latencies, us: launch-bound, short, middle, long kernels.
+const BAND_EDGES_US: [f64; 5] = [0.0, 10.0, 100.0, 1_000.0, f64::INFINITY];
+
+/// One control's part in an estimate of tau.
+#[derive(Debug, Clone)]
+struct Control {
+    group: Group,
+    latency_us: f64,
+    effect: f64,
+    error_squared: f64,
+}
+
+/// A persistent bias: its variance, and the number of controls that say so.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(crate) struct Tau {
+    pub squared: f64,
+    pub n_controls: usize,
+}
+
+/// Adds tau to every estimate: that of control operators to units, that of control cases to cases.
+pub(crate) fn add_tau(analysis: &mut Analysis) {
+    let of_units = unit_controls(analysis);
+    for unit in &mut analysis.units {
+        if let Some(estimate) = &mut unit.estimate {
+            set(estimate, tau_at(&of_units, &unit.group, unit.latency_us));
+        }
+    }
+    let of_cases = case_controls(analysis);
+    for case in &mut analysis.cases {
+        let latency_us = case.latency_us();
+        if let (Some(estimate), Some(latency_us)) = (&mut case.estimate, latency_us) {
+            set(estimate, tau_at(&of_cases, &case.group, latency_us));
+        }
+    }
+}
+
+fn set(estimate: &mut Estimate, tau: Tau) {
+    estimate.tau_squared = tau.squared;
+    estimate.tau_df = tau.n_controls as f64;
+}
+
+/// Number of control operators of the group, and the largest |effect| among them.
+pub(crate) fn largest_in(analysis: &Analysis, group: &Group) -> Option<f64> {
+    let controls = unit_controls(analysis);
+    controls
+        .iter()
+        .filter(|control| control.group == *group)
+        .map(|control| control.effect.abs())
+        .reduce(f64::max)
+}
+
+fn unit_controls(analysis: &Analysis) -> Vec<Control> {
+    let controls = analysis.units.iter().filter(|unit| unit.control);
+    controls.filter_map(|unit| Some(control(&unit.group, unit.latency_us, unit.estimate?))).collect()
+}
+
+fn case_controls(analysis: &Analysis) -> Vec<Control> {
+    let controls =
+        analysis.cases.iter().filter(|case| case.untouched && case.complete && !case.group.host_bound);
+    controls.filter_map(|case| Some(control(&case.group, case.latency_us()?, case.estimate?))).collect()
+}
+
+fn control(group: &Group, latency_us: f64, estimate: Estimate) -> Control {
+    Control {
+        group: group.clone(),
+        latency_us,
+        effect: estimate.effect,
+        error_squared: estimate.sampling_variance() + estimate.quantisation,
+    }
+}
+
+/// The persistent bias that `effects` (whose standard errors squared are `errors_squared`) show; 0 of nothing.
+#[must_use]
+pub fn tau_squared(effects: &[f64], errors_squared: &[f64]) -> f64 {
+    if effects.is_empty() {
+        return 0.0;
+    }
+    let excess: f64 = effects
+        .iter()
+        .zip(errors_squared)
+        .map(|(effect, error_squared)| effect * effect - error_squared)
+        .sum();
+    (excess / effects.len() as f64).max(0.0)
+}
+
+fn tau_of(controls: &[&Control]) -> Tau {
+    let effects: Vec<f64> = controls.iter().map(|it| it.effect).collect();
+    let errors: Vec<f64> = controls.iter().map(|it| it.error_squared).collect();
+    Tau { squared: tau_squared(&effects, &errors), n_controls: controls.len() }
+}
+
+fn tau_at(controls: &[Control], group: &Group, latency_us: f64) -> Tau {
+    let of_group: Vec<&Control> = controls.iter().filter(|control| control.group == *group).collect();
+    let full = |band: usize| {
+        of_group.iter().filter(|control| band_of(control.latency_us) == band).count() >= BAND_FROM
+    };
+    let band = band_of(latency_us);
+    let chosen: Vec<&Control> = if full(band) {
+        of_group.iter().copied().filter(|control| band_of(control.latency_us) == band).collect()
+    } else {
+        let thin: Vec<&Control> =
+            of_group.iter().copied().filter(|control| !full(band_of(control.latency_us))).collect();
+        if thin.len() < BAND_FROM { of_group } else { thin }
+    };
+    tau_of(&chosen)
+}
+
+fn band_of(latency_us: f64) -> usize {
+    BAND_EDGES_US[1..4].iter().filter(|edge| latency_us >= **edge).count()
+}
+
+/// Upper end of the one-sided 95 % interval of a rate after `hits` in `trials` (Clopper and Pearson 1934).
+///
+/// 1 without trials. No hit in 40 trials leaves 7.2 %.
+#[must_use]
+pub fn upper_bound95(hits: usize, trials: usize) -> f64 {
+    if hits >= trials {
+        return 1.0;
+    }
+    if hits == 0 {
+        return 1.0 - 0.05_f64.powf(1.0 / trials as f64);
+    }
+    inv_beta_reg((hits + 1) as f64, (trials - hits) as f64, 0.95)
+}
+
+/// Summarises the controls; the flags say which cases and units the rules would have called different.
+pub(crate) fn summarise(
+    analysis: &Analysis,
+    cases_called: &[bool],
+    units_called: &[bool],
+) -> ControlsSummary {
+    let cases = case_controls(analysis);
+    let units = unit_controls(analysis);
+    if units.is_empty() && cases.is_empty() {
+        return ControlsSummary { upper95: 1.0, upper95_operators: 1.0, ..ControlsSummary::default() };
+    }
+    let called = |flags: &[bool], is_control: &dyn Fn(usize) -> bool| {
+        flags.iter().enumerate().filter(|(idx, called)| **called && is_control(*idx)).count()
+    };
+    let false_positives = called(cases_called, &|idx| analysis.cases[idx].untouched);
+    let false_positive_operators = called(units_called, &|idx| analysis.units[idx].control);
+    let processes = analysis
+        .units
+        .iter()
+        .filter(|unit| unit.control && unit.estimate.is_some())
+        .map(|unit| unit.effects.len() * if unit.group.process_paired { 2 } else { 1 })
+        .sum();
+    ControlsSummary {
+        cases: cases.len(),
+        operators: units.len(),
+        processes,
+        floor: floor(&cases),
+        largest: units.iter().map(|unit| unit.effect.abs()).reduce(f64::max),
+        tau: tau_of(&units.iter().collect::<Vec<_>>()).squared.sqrt(),
+        false_positives,
+        false_positive_operators,
+        upper95: upper_bound95(false_positives, cases.len()),
+        upper95_operators: upper_bound95(false_positive_operators, units.len()),
+        bands: bands(&cases, &units),
+    }
+}
+
+fn floor(controls: &[Control]) -> Option<f64> {
+    quantile(&controls.iter().map(|control| control.effect.abs()).collect::<Vec<_>>(), 0.95)
+}
+
+fn bands(cases: &[Control], units: &[Control]) -> Vec<ControlBand> {
+    let mut groups: Vec<&Group> = cases.iter().chain(units).map(|control| &control.group).collect();
+    groups.sort();
+    groups.dedup();
+    let mut bands = Vec::new();
+    for group in groups {
+        for band in 0..BAND_EDGES_US.len() - 1 {
+            let within = |controls: &[Control]| -> Vec<Control> {
+                let here = |it: &&Control| it.group == *group && band_of(it.latency_us) == band;
+                controls.iter().filter(here).cloned().collect()
+            };
+            let (cases, operators) = (within(cases), within(units));
+            if cases.is_empty() && operators.is_empty() {
+                continue;
+            }
+            bands.push(ControlBand {
+                process_paired: group.process_paired,
+                timer: group.timer.clone(),
+                from_us: BAND_EDGES_US[band],
+                below_us: Some(BAND_EDGES_US[band + 1]).filter(|edge| edge.is_finite()),
+                cases: cases.len(),
+                floor: floor(&cases),
+                operators: operators.len(),
+                tau: tau_at(units, group, BAND_EDGES_US[band]).squared.sqrt(),
+            });
+        }
+    }
+    bands
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn forty_controls_cannot_bound_the_rate_below_seven_percent() {
+        assert!((upper_bound95(0, 40) - 0.072_157).abs() < 1e-6);
+        assert_eq!(upper_bound95(0, 0), 1.0);
+        assert_eq!(upper_bound95(3, 3), 1.0);
+    }
+
+    #[test]
+    fn bias_is_what_scatter_does_not_explain() {
+        // Effects of +-3e-3 with errors of 2e-3 leave sqrt(9 - 4) e-3.
+        let it = tau_squared(&[3e-3, -3e-3, 3e-3], &[4e-6; 3]);
+        assert!((it.sqrt() - 5e-6_f64.sqrt()).abs() < 1e-12);
+        assert_eq!(tau_squared(&[1e-3], &[4e-6]), 0.0);
+    }
+
+    #[test]
+    fn bands_with_eight_controls_speak_for_themselves() {
+        let group = Group { process_paired: false, timer: "gated".into(), host_bound: false };
+        let at = |latency_us: f64, effect: f64| Control {
+            group: group.clone(),
+            latency_us,
+            effect,
+            error_squared: 0.0,
+        };
+        let mut controls: Vec<Control> = (0..8).map(|_| at(5.0, 0.02)).collect();
+        controls.extend((0..3).map(|_| at(50.0, 0.001)));
+        assert!((tau_at(&controls, &group, 6.0).squared - 4e-4).abs() < 1e-12);
+        // Three controls beyond 10 us are too few to stand alone: all eleven speak.
+        assert_eq!(tau_at(&controls, &group, 50.0).n_controls, 11);
+        controls.extend((0..6).map(|_| at(500.0, 0.001)));
+        assert_eq!(tau_at(&controls, &group, 5_000.0).n_controls, 9);
+        assert!((tau_at(&controls, &group, 50.0).squared - 1e-6).abs() < 1e-12);
+    }
+}
