@@ -1,5 +1,6 @@
-//! From inputs to estimates: per-round effects, variances, moderation. The controls' share is added by
-//! [`crate::controls`]; verdicts are left to `verdict`.
+//! From inputs to estimates: which rounds and cases count, per-round effects and their variances. Variances are then
+//! moderated by [`crate::moderation`]; the controls' share is added by [`crate::controls`]; verdicts are left to
+//! [`crate::verdict`].
 //!
 //! Invariant: A is compared only with the B of its own round, and the cases averaged into an operator's effect are the
 //! same ones in every round (otherwise a case that drops out would read as a change).
@@ -9,12 +10,8 @@ use std::collections::BTreeSet;
 use crate::effect::{effect, mean, variance};
 use crate::input::{CaseInput, OperatorInput, Settings};
 use crate::interval::{Estimate, quantisation};
-use crate::moderated::{Prior, fit_prior};
+use crate::moderation::{moderate_cases, moderate_units};
 use crate::summary::decimal_step;
-use crate::trend::Trend;
-
-/// Below this many, variances are not moderated: a prior from a handful is worse than none.
-pub(crate) const MODERATED_FROM: usize = 8;
 
 /// Cases and operators that share noise: how the sides are paired, and what timed them.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -77,9 +74,18 @@ pub(crate) struct OperatorStat {
     pub case_idxs: Vec<usize>,
     pub main: Option<usize>,
     pub missing_rounds: Vec<u32>,
+    /// Rounds beyond those asked for that are incomplete, and therefore left out.
+    pub surplus_rounds: Vec<u32>,
     /// Cases that would be averaged if all their rounds were usable.
     pub n_eligible: usize,
     pub n_averaged: usize,
+}
+
+impl OperatorStat {
+    /// At least half of the cases that should be averaged are.
+    pub fn represented(&self) -> bool {
+        2 * self.n_averaged >= self.n_eligible
+    }
 }
 
 #[derive(Debug)]
@@ -102,8 +108,7 @@ pub(crate) fn analyse(operators: &[OperatorInput], settings: Option<&Settings>) 
 }
 
 fn add_operator(analysis: &mut Analysis, operator_idx: usize, operator: &OperatorInput, requested: u32) {
-    let mut expected: BTreeSet<u32> = (1..=requested).collect();
-    expected.extend(operator.cases.iter().flat_map(|case| &case.rounds).map(|round| round.round));
+    let (expected, surplus_rounds) = expected_rounds(operator, requested);
     let identical = operator.identical();
     let first_idx = analysis.cases.len();
     for case in &operator.cases {
@@ -137,6 +142,7 @@ fn add_operator(analysis: &mut Analysis, operator_idx: usize, operator: &Operato
     let mut stat = OperatorStat {
         main: None,
         missing_rounds,
+        surplus_rounds,
         n_eligible: eligible.len(),
         n_averaged: averaged.len(),
         case_idxs: case_idxs.clone(),
@@ -155,6 +161,32 @@ fn add_operator(analysis: &mut Analysis, operator_idx: usize, operator: &Operato
         analysis.units.extend(unit(&analysis.cases, operator_idx, true, false, untouched, &rounds));
     }
     analysis.operators.push(stat);
+}
+
+/// The rounds that must be there, and those beyond that do not count.
+///
+/// A round beyond those asked for counts when it holds every case that the others hold; otherwise it would take cases
+/// away from the rounds that are whole.
+fn expected_rounds(operator: &OperatorInput, requested: u32) -> (BTreeSet<u32>, Vec<u32>) {
+    let all: BTreeSet<u32> =
+        operator.cases.iter().flat_map(|case| &case.rounds).map(|round| round.round).collect();
+    if requested == 0 {
+        return (all, Vec::new());
+    }
+    let usable = |case: &CaseInput, number: u32| {
+        case.rounds
+            .iter()
+            .find(|pair| pair.round == number)
+            .is_some_and(|pair| pair.effect(case.resolution_us).is_ok())
+    };
+    let whole: Vec<&CaseInput> =
+        operator.cases.iter().filter(|case| (1..=requested).all(|number| usable(case, number))).collect();
+    let (surplus, kept): (Vec<u32>, Vec<u32>) = all.into_iter().partition(|&number| {
+        !(1..=requested).contains(&number) && !whole.iter().all(|case| usable(case, number))
+    });
+    let mut expected: BTreeSet<u32> = (1..=requested).collect();
+    expected.extend(kept);
+    (expected, surplus)
 }
 
 fn case_stat(
@@ -241,12 +273,13 @@ fn mark_averaged(cases: &mut [CaseStat], eligible: &[usize], present: &BTreeSet<
     for &idx in eligible {
         let case = &mut cases[idx];
         let fault = case.rounds.iter().find_map(|(round, effect)| match effect {
-            Err(reason) if present.contains(round) => Some(format!("round {round}: {reason}")),
+            Err(reason) if present.contains(round) || present.is_empty() => {
+                Some(format!("round {round}: {reason}"))
+            }
             _ => None,
         });
         match fault {
             Some(reason) => case.left_out = Some(reason),
-            None if present.is_empty() => case.left_out = Some("no round has both sides".into()),
             None => {
                 case.averaged = true;
                 averaged.push(idx);
@@ -292,80 +325,6 @@ fn unit(
     });
     let no_scatter = estimate.is_some_and(|it| it.round_variance == 0.0);
     Some(Unit { operator_idx, group, control, main, case_idxs, effects, latency_us, no_scatter, estimate })
-}
-
-/// Every distinct group among `groups`, in order.
-fn distinct<'a>(groups: impl Iterator<Item = &'a Group>) -> Vec<Group> {
-    groups.cloned().collect::<BTreeSet<_>>().into_iter().collect()
-}
-
-fn moderate_cases(cases: &mut [CaseStat]) {
-    for group in distinct(cases.iter().map(|case| &case.group)) {
-        let members: Vec<usize> = (0..cases.len()).filter(|&i| cases[i].group == group).collect();
-        let estimates: Vec<(f64, Estimate, usize)> = members
-            .into_iter()
-            .filter_map(|idx| Some((cases[idx].latency_us()?.ln(), cases[idx].estimate?, idx)))
-            .collect();
-        let covariate: Vec<f64> = estimates.iter().map(|(log_latency, _, _)| *log_latency).collect();
-        let own: Vec<Estimate> = estimates.iter().map(|(_, estimate, _)| *estimate).collect();
-        let Some(prior) = prior(&own, &covariate, Trend::Spline) else { continue };
-        for (place, (_, estimate, idx)) in estimates.into_iter().enumerate() {
-            cases[idx].trend_variance = Some(prior.variances[place]);
-            cases[idx].estimate = Some(squeezed(&prior, place, estimate));
-        }
-    }
-}
-
-fn moderate_units(units: &mut [Unit], cases: &[CaseStat]) {
-    for group in distinct(units.iter().map(|unit| &unit.group)) {
-        let (mut idxs, mut own, mut covariate) = (Vec::new(), Vec::new(), Vec::new());
-        for (idx, unit) in units.iter().enumerate().filter(|(_, unit)| unit.group == group) {
-            let Some(mut estimate) = unit.estimate else { continue };
-            let trend: Vec<f64> =
-                unit.case_idxs.iter().filter_map(|&idx| cases[idx].trend_variance).collect();
-            let n_cases = unit.case_idxs.len() as f64;
-            // The variance of the mean of independent cases; what they share is left to the fitted line.
-            covariate.push(if trend.len() == unit.case_idxs.len() {
-                (trend.iter().sum::<f64>() / (n_cases * n_cases)).ln()
-            } else {
-                f64::NAN
-            });
-            if !unit.main {
-                // Untouched cases beside touched ones share their process: predicted by the prior, not part of it.
-                estimate.round_df = 0.0;
-            }
-            idxs.push(idx);
-            own.push(estimate);
-        }
-        let (covariate, trend) = if covariate.iter().all(|value| value.is_finite()) {
-            (covariate, Trend::Linear)
-        } else {
-            (vec![0.0; own.len()], Trend::Constant)
-        };
-        let Some(prior) = prior(&own, &covariate, trend) else { continue };
-        for (place, idx) in idxs.into_iter().enumerate() {
-            units[idx].estimate = units[idx].estimate.map(|estimate| squeezed(&prior, place, estimate));
-        }
-    }
-}
-
-/// The capped prior of at least [`MODERATED_FROM`] estimates that have degrees of freedom.
-fn prior(estimates: &[Estimate], covariate: &[f64], trend: Trend) -> Option<Prior> {
-    let variances: Vec<f64> = estimates.iter().map(|it| it.round_variance).collect();
-    let df: Vec<f64> = estimates.iter().map(|it| it.round_df).collect();
-    if df.iter().filter(|df| **df > 0.0).count() < MODERATED_FROM {
-        return None;
-    }
-    Some(fit_prior(&variances, &df, covariate, trend)?.capped(df.iter().sum()))
-}
-
-fn squeezed(prior: &Prior, place: usize, own: Estimate) -> Estimate {
-    Estimate {
-        round_variance: prior.squeeze(place, own.round_variance, own.round_df),
-        round_df: own.round_df + prior.df,
-        prior_df: prior.df,
-        ..own
-    }
 }
 
 /// Standard deviation over rounds of one side's log latency, root mean square over the unit's cases.

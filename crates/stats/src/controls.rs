@@ -55,14 +55,17 @@ fn set(estimate: &mut Estimate, tau: Tau) {
     estimate.tau_df = tau.n_controls as f64;
 }
 
-/// Number of control operators of the group, and the largest |effect| among them.
+/// Largest |effect| of any control of the group, single cases included; `None` without controls.
+///
+/// A neighbour's bias falls on single cases, so it is these that bound it.
 pub(crate) fn largest_in(analysis: &Analysis, group: &Group) -> Option<f64> {
-    let controls = unit_controls(analysis);
-    controls
-        .iter()
-        .filter(|control| control.group == *group)
-        .map(|control| control.effect.abs())
-        .reduce(f64::max)
+    let mut controls = unit_controls(analysis);
+    controls.extend(case_controls(analysis));
+    largest(controls.iter().filter(|control| control.group == *group))
+}
+
+fn largest<'a>(controls: impl Iterator<Item = &'a Control>) -> Option<f64> {
+    controls.map(|control| control.effect.abs()).reduce(f64::max)
 }
 
 fn unit_controls(analysis: &Analysis) -> Vec<Control> {
@@ -166,7 +169,7 @@ pub(crate) fn summarise(
         operators: units.len(),
         processes,
         floor: floor(&cases),
-        largest: units.iter().map(|unit| unit.effect.abs()).reduce(f64::max),
+        largest: largest(units.iter().chain(&cases)),
         tau: tau_of(&units.iter().collect::<Vec<_>>()).squared.sqrt(),
         false_positives,
         false_positive_operators,

@@ -52,7 +52,7 @@ pub fn judge(operators: &[OperatorInput], settings: &Settings) -> Judgement {
 fn unit_p_values(analysis: &Analysis, operators: &[OperatorInput], controls: bool) -> Vec<Option<f64>> {
     let tested = analysis.units.iter().map(|unit| {
         let stat = &analysis.operators[unit.operator_idx];
-        let complete = stat.missing_rounds.is_empty() && 2 * stat.n_averaged >= stat.n_eligible;
+        let complete = stat.missing_rounds.is_empty() && stat.represented();
         let touched = unit.main && !unit.control && complete && !operators[unit.operator_idx].outputs_wrong;
         let counted = if controls && unit.control { true } else { touched };
         unit.estimate.filter(|_| counted).map(|it| it.p_value())

@@ -116,7 +116,7 @@ pub struct ControlsSummary {
     pub processes: usize,
     /// 95 % of the cases' |effect| are at most this; `None` without controls.
     pub floor: Option<f64>,
-    /// Largest |effect| of a control operator.
+    /// Largest |effect| of any control, single cases included.
     pub largest: Option<f64>,
     /// Persistent bias (standard deviation) that control operators show beyond their scatter, all bands pooled.
     pub tau: f64,

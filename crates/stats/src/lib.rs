@@ -14,6 +14,7 @@ pub mod interval;
 pub mod judge;
 pub mod judgement;
 pub mod moderated;
+mod moderation;
 pub mod multiplicity;
 pub mod special;
 pub mod stopping;

@@ -9,7 +9,7 @@ use statrs::function::erf::{erfc, erfc_inv};
 use statrs::function::gamma::ln_gamma;
 
 /// Above this the expansion of Hill (1970) is exact to the last digits.
-const EXPANSION_FROM: f64 = 2_000.0;
+const EXPANSION_FROM: f64 = 10_000.0;
 
 /// Probability that a t with `df` degrees of freedom is at least `|t|` away from zero, on either side.
 ///

@@ -76,13 +76,17 @@ fn verdict(facts: &Facts<'_>) -> Decision {
             facts.stat.n_eligible
         ));
     }
+    if !facts.stat.surplus_rounds.is_empty() {
+        let named = rounds_named(&facts.stat.surplus_rounds);
+        reasons.push(format!("rounds beyond those asked for that lack cases are left out: {named}"));
+    }
     if !facts.stat.missing_rounds.is_empty() {
         reasons
             .push(format!("no verdict with a round missing: {}", rounds_named(&facts.stat.missing_rounds)));
         let rounds_needed = u32::try_from(unit.effects.len() + facts.stat.missing_rounds.len()).ok();
         return Decision { verdict: Verdict::Inconclusive, rounds_needed, reasons };
     }
-    if 2 * facts.stat.n_averaged < facts.stat.n_eligible {
+    if !facts.stat.represented() {
         reasons.push("fewer than half of the cases are usable: the others might say something else".into());
         return Decision::of(Verdict::Inconclusive, reasons);
     }
