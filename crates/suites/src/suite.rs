@@ -113,6 +113,10 @@ pub struct Offered {
     /// A word on it: number of cases, what is special.
     #[serde(default)]
     pub detail: String,
+    /// Other names by which it may be asked for: the library's own where the benchmark calls it differently
+    /// (FlagGems: the test's marks).
+    #[serde(default, alias = "marks", skip_serializing_if = "Vec::is_empty")]
+    pub aliases: Vec<String>,
 }
 
 /// What a cell is to run.
@@ -147,6 +151,8 @@ pub struct Evidence<'a> {
     pub errors: &'a [String],
     /// Vendors whose modules were loaded although they are not this back end's.
     pub foreign_vendors: &'a [String],
+    /// Dtypes that the operator takes, from [`Offered::dtypes`]; empty where that is not known.
+    pub takes_dtypes: &'a [String],
 }
 
 /// What a suite cannot do or read.
@@ -159,6 +165,14 @@ pub struct SuiteError {
     pub hint: Option<String>,
 }
 
+impl SuiteError {
+    /// What is wrong and what to do about it.
+    #[must_use]
+    pub fn new(message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self { message: message.into(), hint: Some(hint.into()) }
+    }
+}
+
 /// Where operators come from.
 pub trait Suite {
     /// Its name on the command line.
@@ -169,7 +183,8 @@ pub trait Suite {
         Vec::new()
     }
 
-    /// Digest of all that touches a measurement: one of the conditions.
+    /// Digest of all that touches a measurement: one of the conditions. A child that reports `measurement_path` in
+    /// its `start` event knows better, and its value replaces this one.
     fn measurement_path(&self) -> String;
 
     /// Checks before anything is measured, in order.
@@ -193,7 +208,8 @@ pub trait Suite {
     /// An operator that is not there (with the nearest names), file and operator written the wrong way round.
     fn resolve(&self, asked: &[OperatorSpec], offered: &[Offered]) -> Result<Vec<OperatorSpec>, SuiteError>;
 
-    /// The child of a cell. Side variables and the card's visibility are the engine's.
+    /// The child of a cell. Side variables and the card's visibility are the engine's; `SuiteOptions::env` is
+    /// already in the command, below what the suite itself must set (caches, module path).
     fn cell_command(&self, request: &CellRequest<'_>) -> Command;
 
     /// The pairings it can do, the preferred one first.
