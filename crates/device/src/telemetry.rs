@@ -1,0 +1,208 @@
+//! Clocks, temperature, power, utilisation and throttle reasons of a card, the same columns on every back end.
+//!
+//! Vendors' tools are run by a [`Sampler`]; a library (NVML) will be another one. The supervisor decides when to
+//! sample and writes `telemetry.tsv` in the format of [`tsv`]. A sampler that is not there is missing evidence, not
+//! an error of the measurement: it says so once.
+
+pub mod amd_smi;
+pub mod mthreads_gmi;
+pub mod nvidia_smi;
+pub mod tsv;
+
+use std::time::Duration;
+
+use switchback_model::card::Card;
+
+use crate::backend::Backend;
+use crate::command::{self, CommandError};
+
+/// How long a sampling tool may take.
+const SAMPLING_LIMIT: Duration = Duration::from_secs(10);
+
+/// One reading of one card; a field that the tool does not tell is none, never zero.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Reading {
+    /// The card's index as the tool prints it.
+    pub index: String,
+    /// Clock of the multiprocessors, MHz.
+    pub sm_clock_mhz: Option<f64>,
+    /// Clock of the memory, MHz.
+    pub mem_clock_mhz: Option<f64>,
+    /// Temperature of the chip, °C.
+    pub temp_c: Option<f64>,
+    /// Power draw, W.
+    pub power_w: Option<f64>,
+    /// Share of time with a kernel running, percent.
+    pub util_pct: Option<f64>,
+    /// Why the clock is held down: names joined by `+` as in [`nvidia_smi::THROTTLE_REASONS`], `none` for no reason.
+    pub throttle: Option<String>,
+    /// Power limit in force, W.
+    pub power_limit_w: Option<f64>,
+}
+
+impl Reading {
+    /// True if nothing but the index was told.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self { index: self.index.clone(), ..Self::default() }
+    }
+
+    /// True if heat or the power brake held the clock down: a round with such a reading is measured again.
+    #[must_use]
+    pub fn is_braked(&self) -> bool {
+        self.throttle.as_deref().is_some_and(|reasons| {
+            reasons.split('+').any(|reason| nvidia_smi::BRAKING_REASONS.contains(&reason))
+        })
+    }
+}
+
+/// Why there is no reading.
+#[derive(Debug, thiserror::Error)]
+pub enum TelemetryError {
+    /// The tool failed.
+    #[error("no telemetry")]
+    Command(#[from] CommandError),
+    /// The tool answered, but not with a reading.
+    #[error("no telemetry: `{program}` gave no reading: {said}")]
+    NoReading {
+        /// The tool.
+        program: String,
+        /// The first line of its answer.
+        said: String,
+    },
+}
+
+/// Reads a card's state.
+pub trait Sampler: Send {
+    /// What it reads with, for messages.
+    fn name(&self) -> &str;
+
+    /// One reading of each card that it watches.
+    ///
+    /// # Errors
+    /// The tool or library gives none.
+    fn sample(&mut self) -> Result<Vec<Reading>, TelemetryError>;
+}
+
+/// Which tool a back end samples with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum SamplerKind {
+    /// `nvidia-smi --query-gpu`.
+    NvidiaSmi,
+    /// `mthreads-gmi -q --json`.
+    MthreadsGmi,
+    /// `amd-smi metric --json`.
+    AmdSmi,
+}
+
+impl SamplerKind {
+    /// The command that reads one card, or all of them.
+    #[must_use]
+    pub fn argv(self, card: Option<&Card>) -> Vec<String> {
+        match self {
+            Self::NvidiaSmi => nvidia_smi::argv(nvidia_smi::FIELDS, card),
+            Self::MthreadsGmi => mthreads_gmi::argv(card),
+            Self::AmdSmi => amd_smi::argv(card),
+        }
+    }
+
+    /// Reads what that command printed; what is no reading is ignored.
+    #[must_use]
+    pub fn parse(self, stdout: &str) -> Vec<Reading> {
+        match self {
+            Self::NvidiaSmi => nvidia_smi::parse(nvidia_smi::FIELDS, stdout),
+            Self::MthreadsGmi => mthreads_gmi::parse(stdout),
+            Self::AmdSmi => amd_smi::parse(stdout),
+        }
+    }
+}
+
+/// A sampler for one card; none where its back end has none.
+#[must_use]
+pub fn sampler(card: &Card) -> Option<Box<dyn Sampler>> {
+    Some(match Backend::named(&card.backend)?.sampler? {
+        SamplerKind::NvidiaSmi => Box::new(nvidia_smi::NvidiaSmi::new(card.clone())),
+        kind => Box::new(Tool { kind, argv: kind.argv(Some(card)) }),
+    })
+}
+
+/// A sampler that runs a command and reads its output.
+struct Tool {
+    kind: SamplerKind,
+    argv: Vec<String>,
+}
+
+impl Sampler for Tool {
+    fn name(&self) -> &str {
+        &self.argv[0]
+    }
+
+    fn sample(&mut self) -> Result<Vec<Reading>, TelemetryError> {
+        let stdout = command::run(&self.argv, SAMPLING_LIMIT)?;
+        readings(&self.argv[0], self.kind.parse(&stdout), &stdout)
+    }
+}
+
+/// The readings, or the error that says what the tool answered instead.
+fn readings(program: &str, readings: Vec<Reading>, stdout: &str) -> Result<Vec<Reading>, TelemetryError> {
+    if readings.iter().all(Reading::is_empty) {
+        let said =
+            stdout.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("nothing").to_owned();
+        return Err(TelemetryError::NoReading { program: program.into(), said });
+    }
+    Ok(readings)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn garbage_is_no_reading_on_any_back_end() {
+        for kind in [SamplerKind::NvidiaSmi, SamplerKind::MthreadsGmi, SamplerKind::AmdSmi] {
+            for text in [
+                "",
+                "no such tool",
+                "{broken json",
+                "WARNING: No JSON data to report",
+                "[[[]]]",
+                "{}",
+                "null",
+                "Failed to initialize NVML: Driver/library version mismatch",
+                "\u{0}\u{ffff},,,,,,,",
+                "{\"GPU\": 7}",
+            ] {
+                assert_eq!(kind.parse(text), [], "{kind:?} {text}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_tool_that_answers_without_a_reading_is_quoted() {
+        let mut tool = Tool {
+            kind: SamplerKind::NvidiaSmi,
+            argv: ["sh", "-c", "echo; echo Unable to determine the device handle"].map(String::from).to_vec(),
+        };
+        let error = tool.sample().unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "no telemetry: `sh` gave no reading: Unable to determine the device handle"
+        );
+    }
+
+    #[test]
+    fn heat_and_power_brake_are_told_from_the_power_cap() {
+        let reading = |throttle: &str| Reading { throttle: Some(throttle.into()), ..Reading::default() };
+        assert!(reading("sw_power_cap+hw_thermal_slowdown").is_braked());
+        assert!(reading("hw_power_brake_slowdown").is_braked());
+        assert!(!reading("sw_power_cap+gpu_idle").is_braked());
+        assert!(!reading("none").is_braked());
+        assert!(!Reading::default().is_braked());
+    }
+
+    #[test]
+    fn a_card_without_a_sampler_has_none() {
+        assert!(sampler(&Backend::named("cpu").unwrap().card("0")).is_none());
+        assert_eq!(sampler(&Backend::named("musa").unwrap().card("7")).unwrap().name(), "mthreads-gmi");
+    }
+}

@@ -1,0 +1,216 @@
+//! `nvidia-smi --query-gpu`: one line of comma-separated values a card.
+
+use switchback_model::card::Card;
+
+use super::{Reading, SAMPLING_LIMIT, Sampler, TelemetryError, readings};
+use crate::command::{self, CommandError};
+use crate::number::number;
+
+/// The fields of the query, in the order of the columns of the answer.
+///
+/// The throttle reasons go by their older name, which newer drivers take as well.
+pub const FIELDS: &[&str] = &[
+    "index",
+    "clocks.sm",
+    "clocks.mem",
+    "temperature.gpu",
+    "power.draw",
+    "utilization.gpu",
+    "clocks_throttle_reasons.active",
+    "power.limit",
+];
+
+/// Names of the bits of the throttle reasons, from the lowest (`nvmlClocksEventReasons…` in `nvml.h`).
+pub const THROTTLE_REASONS: [&str; 9] = [
+    "gpu_idle",
+    "applications_clocks_setting",
+    "sw_power_cap",
+    "hw_slowdown",
+    "sync_boost",
+    "sw_thermal_slowdown",
+    "hw_thermal_slowdown",
+    "hw_power_brake_slowdown",
+    "display_clock_setting",
+];
+
+/// Those of [`THROTTLE_REASONS`] that say that heat or the power brake held the clock down.
+pub const BRAKING_REASONS: [&str; 4] =
+    ["hw_slowdown", "sw_thermal_slowdown", "hw_thermal_slowdown", "hw_power_brake_slowdown"];
+
+/// The command that reads `fields` of one card, by UUID where it has one, or of all cards.
+#[must_use]
+pub fn argv(fields: &[&str], card: Option<&Card>) -> Vec<String> {
+    let mut argv = vec![
+        "nvidia-smi".to_owned(),
+        format!("--query-gpu={}", fields.join(",")),
+        "--format=csv,noheader,nounits".into(),
+    ];
+    if let Some(card) = card {
+        // A part of a card has no clocks of its own and is no `-i`; then all cards are read.
+        let name = card.uuid.as_deref().unwrap_or(&card.index);
+        if !name.starts_with("MIG-") {
+            argv.extend(["-i".to_owned(), name.to_owned()]);
+        }
+    }
+    argv
+}
+
+/// Reads the answer to a query of `fields`; a line with another number of columns is no reading.
+#[must_use]
+pub fn parse(fields: &[&str], stdout: &str) -> Vec<Reading> {
+    stdout.lines().filter_map(|line| parse_line(fields, line)).collect()
+}
+
+fn parse_line(fields: &[&str], line: &str) -> Option<Reading> {
+    let columns: Vec<&str> = line.split(',').map(str::trim).collect();
+    if columns.len() != fields.len() {
+        return None;
+    }
+    let mut reading = Reading::default();
+    for (field, text) in fields.iter().zip(columns) {
+        match *field {
+            "index" => reading.index = text.into(),
+            "clocks.sm" => reading.sm_clock_mhz = number(text),
+            "clocks.mem" => reading.mem_clock_mhz = number(text),
+            "temperature.gpu" => reading.temp_c = number(text),
+            "power.draw" => reading.power_w = number(text),
+            "utilization.gpu" => reading.util_pct = number(text),
+            "power.limit" => reading.power_limit_w = number(text),
+            _ => reading.throttle = throttle(text),
+        }
+    }
+    let is_index = !reading.index.is_empty() && reading.index.bytes().all(|byte| byte.is_ascii_digit());
+    is_index.then_some(reading)
+}
+
+/// Names of the bits of a hexadecimal mask; bits without a name are printed as a mask.
+fn throttle(text: &str) -> Option<String> {
+    let bits = u64::from_str_radix(text.strip_prefix("0x")?, 16).ok()?;
+    let named = THROTTLE_REASONS.iter().enumerate().filter(|(bit, _)| bits >> bit & 1 == 1);
+    let mut names: Vec<String> = named.map(|(_, name)| (*name).to_owned()).collect();
+    let rest = bits >> THROTTLE_REASONS.len() << THROTTLE_REASONS.len();
+    if rest != 0 {
+        names.push(format!("{rest:#x}"));
+    }
+    Some(if names.is_empty() { "none".into() } else { names.join("+") })
+}
+
+/// Samples one card; a field that the driver does not know is asked for once and then left out.
+pub struct NvidiaSmi {
+    card: Card,
+    fields: Vec<&'static str>,
+}
+
+impl NvidiaSmi {
+    /// A sampler of that card.
+    #[must_use]
+    pub fn new(card: Card) -> Self {
+        Self { card, fields: FIELDS.to_vec() }
+    }
+}
+
+impl Sampler for NvidiaSmi {
+    fn name(&self) -> &str {
+        "nvidia-smi"
+    }
+
+    fn sample(&mut self) -> Result<Vec<Reading>, TelemetryError> {
+        loop {
+            let said = match command::run(&argv(&self.fields, Some(&self.card)), SAMPLING_LIMIT) {
+                Ok(stdout) => {
+                    let answer = readings(self.name(), parse(&self.fields, &stdout), &stdout);
+                    if answer.is_ok() || !self.drop_refused(&stdout) {
+                        return answer;
+                    }
+                    continue;
+                }
+                Err(error) => error,
+            };
+            let refused = match &said {
+                CommandError::Status { stdout, said, .. } => {
+                    self.drop_refused(stdout) || self.drop_refused(said)
+                }
+                CommandError::Start { .. } | CommandError::Deadline { .. } => false,
+            };
+            if !refused {
+                return Err(said.into());
+            }
+        }
+    }
+}
+
+impl NvidiaSmi {
+    /// Leaves out the field that the answer says is not valid; true if there was one.
+    fn drop_refused(&mut self, answer: &str) -> bool {
+        let refused = answer.lines().find_map(|line| {
+            let (name, rest) = line.trim().strip_prefix("Field \"")?.split_once('"')?;
+            rest.contains("not a valid field").then(|| name.to_owned())
+        });
+        let before = self.fields.len();
+        if let Some(refused) = refused {
+            self.fields.retain(|field| *field == "index" || *field != refused);
+        }
+        self.fields.len() < before
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SIX: &[&str] =
+        &["index", "clocks.sm", "clocks.mem", "temperature.gpu", "power.draw", "utilization.gpu"];
+
+    #[test]
+    fn the_scripts_columns_read_as_they_did() {
+        let expected = Reading {
+            index: "0".into(),
+            sm_clock_mhz: Some(1980.0),
+            mem_clock_mhz: Some(2619.0),
+            temp_c: Some(41.0),
+            power_w: Some(122.35),
+            util_pct: Some(63.0),
+            ..Reading::default()
+        };
+        assert_eq!(parse(SIX, "0, 1980, 2619, 41, 122.35, 63\n"), [expected]);
+    }
+
+    #[test]
+    fn a_field_that_is_not_told_is_absent_and_the_others_stay() {
+        for word in ["[N/A]", "[Not Supported]", "[Unknown Error]", "[Insufficient Permissions]", "N/A", ""] {
+            let readings = parse(SIX, &format!("0, 345, 3201, 38 C, {word}, 0 %\r\n1, 1, 2, 3, 4, 5"));
+            assert_eq!(readings[0].power_w, None, "{word}");
+            assert_eq!((readings[0].temp_c, readings[0].util_pct), (Some(38.0), Some(0.0)), "{word}");
+            assert_eq!(readings[1].power_w, Some(4.0));
+        }
+    }
+
+    #[test]
+    fn throttle_bits_have_names() {
+        assert_eq!(throttle("0x0000000000000000").as_deref(), Some("none"));
+        assert_eq!(throttle("0x0000000000000001").as_deref(), Some("gpu_idle"));
+        assert_eq!(throttle("0x0000000000000044").as_deref(), Some("sw_power_cap+hw_thermal_slowdown"));
+        assert_eq!(throttle("0x0000000000001080").as_deref(), Some("hw_power_brake_slowdown+0x1000"));
+        assert_eq!(throttle("[N/A]"), None);
+    }
+
+    #[test]
+    fn a_refused_field_is_left_out_and_only_once() {
+        let mut sampler =
+            NvidiaSmi::new(Card { backend: "cuda".into(), index: "0".into(), uuid: None, name: None });
+        let answer = "Field \"clocks_throttle_reasons.active\" is not a valid field to query.\n";
+        assert!(sampler.drop_refused(answer));
+        assert!(!sampler.fields.contains(&"clocks_throttle_reasons.active"));
+        assert!(!sampler.drop_refused(answer));
+        assert!(!sampler.drop_refused("Field \"index\" is not a valid field to query.\n"));
+    }
+
+    #[test]
+    fn one_card_is_asked_for_by_uuid_and_all_without_a_flag() {
+        let card = Card { backend: "cuda".into(), index: "3".into(), uuid: None, name: None };
+        assert_eq!(argv(SIX, Some(&card))[3..], ["-i", "3"]);
+        let card = Card { uuid: Some("GPU-x".into()), ..card };
+        assert_eq!(argv(SIX, Some(&card))[3..], ["-i", "GPU-x"]);
+        assert!(!argv(SIX, None).contains(&"-i".to_owned()));
+    }
+}
