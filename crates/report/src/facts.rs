@@ -1,0 +1,381 @@
+//! What all formats agree on: which figures may be printed, what counts as what, how things add up.
+//!
+//! Decides nothing that judging decides; it only refuses to repeat a number that is no conclusion.
+
+use switchback_model::event::OutputsVerdict;
+use switchback_model::report::{CaseReport, Controls, Naive, OperatorReport, Report};
+use switchback_model::verdict::{ScreenVerdict, Verdict};
+
+use crate::number;
+use crate::text::{count, one_line};
+
+/// Where an operator stands in a report, in the order in which reports list them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Standing {
+    /// B's outputs are wrong; no figure is printed.
+    Wrong,
+    /// Judged faster.
+    Faster,
+    /// Judged slower.
+    Slower,
+    /// Judged equivalent.
+    Equivalent,
+    /// The data do not tell yet.
+    Inconclusive,
+    /// Identical code, measured on purpose: the figure is noise.
+    Control,
+    /// Should have been measured and was not.
+    Unmeasured,
+    /// Identical code, skipped.
+    Same,
+    /// Ran without the compiler under test.
+    NotCompiled,
+    /// Nothing ran.
+    NoRows,
+}
+
+/// Where an operator stands.
+#[must_use]
+pub fn standing(operator: &OperatorReport) -> Standing {
+    match (operator.screen, operator.verdict) {
+        (Some(ScreenVerdict::NoRows), _) => Standing::NoRows,
+        (Some(ScreenVerdict::NotCompiled), _) => Standing::NotCompiled,
+        (_, Verdict::Wrong) => Standing::Wrong,
+        (Some(ScreenVerdict::NoIrDiff), Verdict::NotMeasured) => Standing::Same,
+        (_, Verdict::NotMeasured) => Standing::Unmeasured,
+        // Identical code that was measured is a control whatever judging called it.
+        (Some(ScreenVerdict::NoIrDiff), _) => Standing::Control,
+        _ if operator.control => Standing::Control,
+        (_, Verdict::Faster) => Standing::Faster,
+        (_, Verdict::Slower) => Standing::Slower,
+        (_, Verdict::Equivalent) => Standing::Equivalent,
+        (_, Verdict::Inconclusive) => Standing::Inconclusive,
+    }
+}
+
+impl Standing {
+    /// True where a figure says something: about the switch, or (a control) about the noise.
+    #[must_use]
+    pub fn has_figures(self) -> bool {
+        matches!(self, Self::Faster | Self::Slower | Self::Equivalent | Self::Inconclusive | Self::Control)
+    }
+
+    /// True if the operator was measured for its own sake.
+    #[must_use]
+    pub fn is_judged(self) -> bool {
+        self == Self::Wrong || (self.has_figures() && self != Self::Control)
+    }
+
+    /// The word in the column `verdict`.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Wrong => "WRONG",
+            Self::Faster => "FASTER",
+            Self::Slower => "SLOWER",
+            Self::Equivalent => "EQUIVALENT",
+            Self::Inconclusive => "INCONCLUSIVE",
+            Self::Control => "control",
+            Self::Unmeasured | Self::Same | Self::NotCompiled => "not measured",
+            Self::NoRows => "NO_ROWS",
+        }
+    }
+}
+
+/// Operators in the order of reports: by standing, those with a figure by its size, others as asked for.
+#[must_use]
+pub fn in_order(report: &Report) -> Vec<(Standing, &OperatorReport)> {
+    let mut operators: Vec<_> = report.operators.iter().map(|it| (standing(it), it)).collect();
+    operators.sort_by(|(standing_a, a), (standing_b, b)| {
+        let size = |it| effect(it).map_or(0.0, |(effect, _)| effect.abs());
+        standing_a.cmp(standing_b).then_with(|| {
+            if standing_a.is_judged() { size(b).total_cmp(&size(a)) } else { std::cmp::Ordering::Equal }
+        })
+    });
+    operators
+}
+
+/// An operator's effect and its interval, percent; none where a number would look like a conclusion.
+#[must_use]
+pub fn effect(operator: &OperatorReport) -> Option<(f64, Option<(f64, f64)>)> {
+    let effect = operator.effect_pct.filter(|effect| effect.is_finite())?;
+    standing(operator).has_figures().then_some((effect, finite(operator.ci_pct)))
+}
+
+/// A case's effect and its interval; none where the operator has none or the case's outputs are wrong.
+#[must_use]
+pub fn case_effect(operator: &OperatorReport, case: &CaseReport) -> Option<(f64, Option<(f64, f64)>)> {
+    let effect = case.effect_pct.filter(|effect| effect.is_finite())?;
+    case_counts(operator, case).then_some((effect, finite(case.ci_pct)))
+}
+
+/// A case's latencies, A's and B's, microseconds; none where [`case_effect`] has none for a reason.
+#[must_use]
+pub fn case_latencies(operator: &OperatorReport, case: &CaseReport) -> (Option<f64>, Option<f64>) {
+    if case_counts(operator, case) { (case.a_us, case.b_us) } else { (None, None) }
+}
+
+fn case_counts(operator: &OperatorReport, case: &CaseReport) -> bool {
+    standing(operator).has_figures() && case.outputs != Some(OutputsVerdict::Wrong)
+}
+
+fn finite(interval: Option<(f64, f64)>) -> Option<(f64, f64)> {
+    interval.filter(|(low, high)| low.is_finite() && high.is_finite())
+}
+
+/// The word in the column `code`: the first stage that differs, `same`, `none`, or `–` where it is not known.
+#[must_use]
+pub fn code(operator: &OperatorReport) -> &str {
+    match operator.screen {
+        Some(ScreenVerdict::IrChanged) => operator.first_stage.as_deref().unwrap_or("changed"),
+        Some(ScreenVerdict::NoIrDiff) => "same",
+        Some(ScreenVerdict::NotCompiled) => "none",
+        Some(ScreenVerdict::NoRows) | None => number::NONE,
+    }
+}
+
+/// Why an operator has no figure, in one line; none if it has one.
+#[must_use]
+pub fn why_no_figure(operator: &OperatorReport) -> Option<String> {
+    let standing = standing(operator);
+    if standing.has_figures() {
+        return None;
+    }
+    let own = operator.reasons.iter().map(|it| one_line(it)).find(|it| !it.is_empty());
+    Some(match standing {
+        Standing::Same => "identical code: a number would be noise".into(),
+        Standing::NotCompiled => "ran without the compiler under test".into(),
+        Standing::Wrong => own.unwrap_or_else(|| "B's outputs are wrong: no figure".into()),
+        Standing::NoRows => own.unwrap_or_else(|| "nothing was measured".into()),
+        _ if operator.screen.is_none() => own.unwrap_or_else(|| "not screened yet".into()),
+        _ => own.unwrap_or_else(|| "no round is complete".into()),
+    })
+}
+
+/// What is to be said beside an operator's figures, shortest first to be read.
+#[must_use]
+pub fn remarks(report: &Report, operator: &OperatorReport) -> Vec<String> {
+    let mut out = Vec::new();
+    let standing = standing(operator);
+    if standing == Standing::Wrong && operator.control {
+        out.push("a control: its code is identical".into());
+    }
+    if !standing.has_figures() {
+        return out;
+    }
+    if standing == Standing::Inconclusive {
+        out.push(match operator.rounds_needed {
+            Some(rounds) => format!("{} would tell", count(rounds, "round", "rounds")),
+            None => operator
+                .reasons
+                .first()
+                .map_or_else(|| "rounds it would take: not known".into(), |reason| one_line(reason)),
+        });
+    }
+    if operator.mixed {
+        out.push("mixed: cases go both ways".into());
+    }
+    if matches!(standing, Standing::Faster | Standing::Slower) && operator.sign_stable == Some(false) {
+        out.push("sign differs between rounds".into());
+    }
+    if operator.rounds < report.rounds {
+        out.push(format!("{} of {} rounds", operator.rounds, report.rounds));
+    }
+    match operator.outputs {
+        Some(OutputsVerdict::Differs) => out.push("outputs differ within rounding".into()),
+        Some(OutputsVerdict::Wrong) => out.push("outputs wrong".into()),
+        Some(OutputsVerdict::NotComparable) => out.push("outputs not comparable".into()),
+        Some(OutputsVerdict::Equal) | None => {}
+    }
+    let host_bound = operator.cases.iter().filter(|case| case.host_bound).count();
+    if host_bound > 0 {
+        out.push(format!(
+            "{} not averaged in",
+            count(host_bound as u64, "host-bound case", "host-bound cases")
+        ));
+    }
+    if operator.replay_fallbacks > 0 {
+        out.push(format!(
+            "{} not in the recording",
+            count(operator.replay_fallbacks, "tuner key", "tuner keys")
+        ));
+    }
+    out
+}
+
+/// How many operators have which screening verdict, and how many have none yet.
+#[must_use]
+pub fn screen_counts(report: &Report) -> ([(ScreenVerdict, usize); 4], usize) {
+    let counts = ScreenVerdict::ALL
+        .map(|verdict| (verdict, report.operators.iter().filter(|it| it.screen == Some(verdict)).count()));
+    (counts, report.operators.iter().filter(|it| it.screen.is_none()).count())
+}
+
+/// Cases whose outputs were compared.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct OutputsTally {
+    /// Cases that were compared.
+    pub compared: u32,
+    /// Bit for bit equal.
+    pub equal: u32,
+    /// Different, no worse than rounding explains.
+    pub differs: u32,
+    /// Worse than rounding explains.
+    pub wrong: u32,
+    /// Could not be compared.
+    pub not_comparable: u32,
+}
+
+impl OutputsTally {
+    /// Counts an operator's cases; its own count wins where it has one.
+    #[must_use]
+    pub fn of(operator: &OperatorReport) -> Self {
+        let kind = |verdict| {
+            let cases = operator.cases.iter().filter(|case| case.outputs == Some(verdict)).count();
+            u32::try_from(cases).unwrap_or(u32::MAX)
+        };
+        let (equal, differs) = (kind(OutputsVerdict::Equal), kind(OutputsVerdict::Differs));
+        let (wrong, not_comparable) = (kind(OutputsVerdict::Wrong), kind(OutputsVerdict::NotComparable));
+        let counted = equal.saturating_add(differs).saturating_add(wrong);
+        let (compared, equal) = operator.outputs_cases.unwrap_or((counted, equal));
+        Self { compared, equal, differs, wrong, not_comparable }
+    }
+
+    /// Adds up all operators.
+    #[must_use]
+    pub fn total(report: &Report) -> Self {
+        report.operators.iter().map(Self::of).fold(Self::default(), |sum, it| Self {
+            compared: sum.compared.saturating_add(it.compared),
+            equal: sum.equal.saturating_add(it.equal),
+            differs: sum.differs.saturating_add(it.differs),
+            wrong: sum.wrong.saturating_add(it.wrong),
+            not_comparable: sum.not_comparable.saturating_add(it.not_comparable),
+        })
+    }
+
+    /// `equal in 46 of 48 cases, 2 differ within rounding`.
+    #[must_use]
+    pub fn sentence(&self) -> String {
+        let mut out = if self.compared == 0 {
+            "not compared".to_owned()
+        } else {
+            format!("equal in {} of {}", self.equal, count(self.compared, "case", "cases"))
+        };
+        for (number, what) in [
+            (self.wrong, "WRONG"),
+            (self.differs, "different within rounding"),
+            (self.not_comparable, "not comparable"),
+        ] {
+            if number > 0 {
+                out.push_str(&format!(", {number} {what}"));
+            }
+        }
+        out
+    }
+}
+
+/// What controls say of the noise, a sentence each; one that says so if there were none.
+#[must_use]
+pub fn noise(controls: &Controls) -> Vec<String> {
+    if controls.cases == 0 {
+        return vec!["no case with identical code was measured: the floor is not known".into()];
+    }
+    let cases = count(controls.cases, "case", "cases");
+    let mut out = Vec::new();
+    let floor = controls.floor_pct.map(number::size_percent);
+    let worst = controls.worst_pct.map(number::size_percent);
+    out.push(match (floor, worst) {
+        (Some(floor), Some(worst)) if floor != worst => {
+            format!("{cases} with identical code: 95 % read within ±{floor}, the worst {worst}")
+        }
+        (Some(floor), _) => format!("{cases} with identical code read within ±{floor}"),
+        (None, Some(worst)) => format!("{cases} with identical code read within ±{worst}"),
+        (None, None) => format!("{cases} with identical code, no reading"),
+    });
+    let mut called = format!("{} of {} called different", controls.false_positives, controls.cases);
+    if let Some(upper) = controls.upper95 {
+        called.push_str(&format!(
+            ": with {} in {} that rate may be up to {}",
+            count(controls.cases, "control", "controls"),
+            count(controls.processes, "process", "processes"),
+            number::bound_percent(upper)
+        ));
+    }
+    out.push(called);
+    if let Some(tau) = controls.tau_pct.filter(|tau| *tau > 0.0) {
+        out.push(format!("error that more rounds do not remove: {}", number::size_percent(tau)));
+    }
+    out
+}
+
+/// What the same cases read the naive way.
+#[must_use]
+pub fn naive(naive: &Naive) -> String {
+    if naive.cases == 0 {
+        return "one process a side: no case was measured so".into();
+    }
+    let verb = if naive.over_1_pct == 1 { "reads" } else { "read" };
+    let over = format!("{} of {} {verb} over 1 %", naive.over_1_pct, naive.cases);
+    format!("one process a side, same cases: {over}, worst {}", number::percent(naive.worst_pct))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn operator(screen: Option<ScreenVerdict>, verdict: Verdict) -> OperatorReport {
+        OperatorReport {
+            operator: "op".into(),
+            spec: "op".into(),
+            screen,
+            first_stage: None,
+            control: false,
+            verdict,
+            effect_pct: Some(5.0),
+            ci_pct: Some((4.0, 6.0)),
+            p_adjusted: None,
+            rounds: 4,
+            rounds_range_pct: None,
+            sign_stable: None,
+            noise_a_pct: None,
+            noise_b_pct: None,
+            median_pct: None,
+            geometric_mean_pct: None,
+            outputs: None,
+            outputs_cases: None,
+            mixed: false,
+            rounds_needed: None,
+            reasons: vec![],
+            hints: vec![],
+            kernels: vec![],
+            replay_fallbacks: 0,
+            cases: vec![],
+        }
+    }
+
+    #[test]
+    fn what_is_no_conclusion_has_no_figure() {
+        for (screen, verdict) in [
+            (Some(ScreenVerdict::NoRows), Verdict::Faster),
+            (Some(ScreenVerdict::NotCompiled), Verdict::Slower),
+            (Some(ScreenVerdict::IrChanged), Verdict::NotMeasured),
+            (Some(ScreenVerdict::NoIrDiff), Verdict::NotMeasured),
+            (None, Verdict::NotMeasured),
+            (Some(ScreenVerdict::IrChanged), Verdict::Wrong),
+        ] {
+            let it = operator(screen, verdict);
+            assert_eq!(effect(&it), None, "{screen:?} {verdict}");
+            assert!(why_no_figure(&it).is_some(), "{screen:?} {verdict}");
+        }
+        let it = operator(Some(ScreenVerdict::IrChanged), Verdict::Faster);
+        assert_eq!(effect(&it), Some((5.0, Some((4.0, 6.0)))));
+        assert_eq!(why_no_figure(&it), None);
+    }
+
+    #[test]
+    fn identical_code_is_never_faster() {
+        let it = operator(Some(ScreenVerdict::NoIrDiff), Verdict::Faster);
+        assert_eq!(standing(&it), Standing::Control);
+        assert_eq!(standing(&it).word(), "control");
+    }
+}
