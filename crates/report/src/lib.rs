@@ -9,7 +9,11 @@
 //! it is a conclusion (`NO_ROWS`, `NOT_COMPILED`, `NOT_MEASURED` and `WRONG` have none), and no control character of
 //! a name from outside gets out.
 
+pub mod explain;
 pub mod facts;
+pub mod json;
+pub mod markdown;
 pub mod number;
 pub mod terminal;
 pub mod text;
+pub mod tsv;

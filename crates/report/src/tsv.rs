@@ -1,0 +1,391 @@
+//! Tables for other programs: the scripts' columns first under the scripts' names, ours after.
+//!
+//! UTF-8, a header line, `\n`, `.` as the decimal point. A tab, a line end, a carriage return or a backslash in a
+//! field is written `\t`, `\n`, `\r`, `\\`, other control characters as `\u{1b}`; an empty field is an unknown value.
+
+use switchback_model::cell::Purpose;
+use switchback_model::conditions::{Conditions, SCRIPT_FIELDS};
+use switchback_model::outcome::{Counts, Ending};
+use switchback_model::report::Report;
+use switchback_model::verdict::ScreenVerdict;
+
+use crate::facts::{self, OutputsTally};
+use crate::number::plain;
+use crate::text::printable;
+
+/// One operator of `screen.tsv`; `before` is side A, `after` side B.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ScreenRow {
+    /// The operator's name.
+    pub operator: String,
+    /// Its benchmark file.
+    pub file: String,
+    /// Dtypes that were asked for; empty is all of its own.
+    pub dtypes: Vec<String>,
+    /// Rows, A and B.
+    pub rows: (u64, u64),
+    /// Kernels that its cases launch, A and B.
+    pub kernels: (u64, u64),
+    /// `convert_layout` operations in their code, A and B; they explain, they do not decide.
+    pub cvt: (u64, u64),
+    /// Seconds that the screening cell took, A and B.
+    pub elapsed_s: (f64, f64),
+    /// What screening said.
+    pub verdict: ScreenVerdict,
+    /// The rows' conditions, of which the scripts' seven are printed.
+    pub conditions: Conditions,
+    /// The first stage that differs.
+    pub first_stage: Option<String>,
+    /// As it was asked for.
+    pub spec: String,
+    /// Kernels whose code differs.
+    pub kernels_changed: u64,
+    /// Fingerprints, A and B; none where nothing was compiled.
+    pub fingerprints: (Option<String>, Option<String>),
+    /// Why the verdict is what it is, in a sentence.
+    pub reason: String,
+}
+
+/// One attempt of a cell in `status.tsv`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StatusRow {
+    /// The card's index.
+    pub device: String,
+    /// The operator's name.
+    pub operator: String,
+    /// What the cell is for; gives the columns `round`, `side` and `cell`.
+    pub purpose: Purpose,
+    /// The switch's value on that side.
+    pub switch: String,
+    /// Status as a shell would report it, 124 for a deadline.
+    pub rc: i32,
+    /// Seconds from start to the end of the whole group.
+    pub elapsed_s: f64,
+    /// What the events said.
+    pub counts: Counts,
+    /// Which attempt of the cell, from 1.
+    pub attempt: u32,
+    /// How it ended.
+    pub ending: Ending,
+    /// In words, where something is to be said.
+    pub reason: String,
+}
+
+/// One card of `plan.tsv`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PlanRow {
+    /// The card's index.
+    pub device: String,
+    /// Operators as they were asked for, in the order they will be measured.
+    pub operators: Vec<String>,
+    /// Seconds of one round of them all.
+    pub weight_s: f64,
+    /// Rounds.
+    pub rounds: u32,
+}
+
+/// Writes `screen.tsv`.
+#[must_use]
+pub fn screen(rows: &[ScreenRow]) -> String {
+    let mut table = Table::new(&[
+        "op",
+        "op_file",
+        "dtypes",
+        "rows_before",
+        "rows_after",
+        "kernels_before",
+        "kernels_after",
+        "cvt_before",
+        "cvt_after",
+        "elapsed_before",
+        "elapsed_after",
+        "verdict",
+    ]);
+    table.header(&SCRIPT_FIELDS);
+    table.header(&[
+        "first_stage",
+        "spec",
+        "kernels_changed",
+        "fingerprint_before",
+        "fingerprint_after",
+        "reason",
+    ]);
+    for row in rows {
+        let dtypes = if row.dtypes.is_empty() { "<all>".to_owned() } else { row.dtypes.join(",") };
+        table.row([row.operator.as_str(), &row.file, &dtypes]);
+        for (before, after) in [row.rows, row.kernels, row.cvt] {
+            table.more([before.to_string(), after.to_string()]);
+        }
+        table.more([seconds(row.elapsed_s.0), seconds(row.elapsed_s.1), row.verdict.to_string()]);
+        table.more(SCRIPT_FIELDS.map(|field| row.conditions.get(field).unwrap_or_default()));
+        table.more([row.first_stage.as_deref().unwrap_or_default(), &row.spec]);
+        table.more([row.kernels_changed.to_string()]);
+        table.more(
+            [row.fingerprints.0.as_deref(), row.fingerprints.1.as_deref()].map(Option::unwrap_or_default),
+        );
+        table.more([&row.reason]);
+    }
+    table.text()
+}
+
+/// Writes `status.tsv`.
+#[must_use]
+pub fn status(rows: &[StatusRow]) -> String {
+    let mut table = Table::new(&[
+        "device",
+        "round",
+        "op",
+        "side",
+        "switch",
+        "rc",
+        "elapsed_s",
+        "success",
+        "failed",
+        "replay_fallback",
+        "no_cudagraph",
+        "capture_poisoned",
+        "cell",
+        "attempt",
+        "ending",
+        "reason",
+    ]);
+    for row in rows {
+        let round = row.purpose.round().map(|round| round.to_string()).unwrap_or_default();
+        table.row([row.device.as_str(), &round, &row.operator]);
+        table.more([row.purpose.sides().to_string(), row.switch.clone(), row.rc.to_string()]);
+        table.more([seconds(row.elapsed_s)]);
+        let counts = row.counts;
+        table.more(
+            [
+                counts.success,
+                counts.failed,
+                counts.replay_fallback,
+                counts.no_cudagraph,
+                counts.capture_poisoned,
+            ]
+            .map(|it| it.to_string()),
+        );
+        let ending = match row.ending {
+            Ending::Completed => "completed",
+            Ending::Failed => "failed",
+            Ending::Crashed => "crashed",
+            Ending::Timeout => "timeout",
+            Ending::Interrupted => "interrupted",
+            Ending::NotStarted => "notstarted",
+        };
+        table.more([row.purpose.to_string(), row.attempt.to_string(), ending.to_owned()]);
+        table.more([&row.reason]);
+    }
+    table.text()
+}
+
+/// Writes `plan.tsv`.
+#[must_use]
+pub fn plan(rows: &[PlanRow]) -> String {
+    let mut table = Table::new(&["device", "ops", "weight_s", "rounds", "total_s"]);
+    for row in rows {
+        table.row([row.device.as_str(), &row.operators.join(" ")]);
+        let total = row.weight_s * f64::from(row.rounds);
+        table.more([seconds(row.weight_s), row.rounds.to_string(), seconds(total)]);
+    }
+    table.text()
+}
+
+/// Writes one line an operator; figures are empty where there is no conclusion.
+#[must_use]
+pub fn report(report: &Report) -> String {
+    let mut table = Table::new(&[
+        "operator",
+        "spec",
+        "screen",
+        "first_stage",
+        "control",
+        "verdict",
+        "effect_pct",
+        "ci_low_pct",
+        "ci_high_pct",
+        "p_adjusted",
+        "rounds",
+        "rounds_low_pct",
+        "rounds_high_pct",
+        "sign_stable",
+        "noise_a_pct",
+        "noise_b_pct",
+        "median_pct",
+        "geometric_mean_pct",
+        "outputs",
+        "outputs_compared",
+        "outputs_equal",
+        "mixed",
+        "rounds_needed",
+        "replay_fallbacks",
+        "reasons",
+        "hints",
+    ]);
+    for operator in &report.operators {
+        let figures = facts::effect(operator);
+        // All of them hang on the effect: where it is kept back, so are they.
+        let figure = |value: Option<f64>| plain(value.filter(|_| figures.is_some()));
+        let control = facts::standing(operator) == facts::Standing::Control || operator.control;
+        let interval = figures.and_then(|(_, interval)| interval);
+        let range = operator.rounds_range_pct;
+        let tally = OutputsTally::of(operator);
+        table.row([operator.operator.as_str(), &operator.spec]);
+        table.more([operator.screen.map(|it| it.to_string()).unwrap_or_default()]);
+        table.more([operator.first_stage.as_deref().unwrap_or_default()]);
+        table.more([control.to_string(), verdict(operator)]);
+        table.more([
+            figure(operator.effect_pct),
+            figure(interval.map(|it| it.0)),
+            figure(interval.map(|it| it.1)),
+            figure(operator.p_adjusted),
+            operator.rounds.to_string(),
+            figure(range.map(|it| it.0)),
+            figure(range.map(|it| it.1)),
+        ]);
+        table.more([operator
+            .sign_stable
+            .filter(|_| figures.is_some())
+            .map(|it| it.to_string())
+            .unwrap_or_default()]);
+        table.more([
+            figure(operator.noise_a_pct),
+            figure(operator.noise_b_pct),
+            figure(operator.median_pct),
+            figure(operator.geometric_mean_pct),
+        ]);
+        table.more([operator.outputs.map(|it| it.to_string()).unwrap_or_default()]);
+        table.more([tally.compared.to_string(), tally.equal.to_string(), operator.mixed.to_string()]);
+        table.more([operator.rounds_needed.map(|it| it.to_string()).unwrap_or_default()]);
+        table.more([operator.replay_fallbacks.to_string()]);
+        table.more([operator.reasons.join("; "), operator.hints.join("; ")]);
+    }
+    table.text()
+}
+
+/// Writes one line a case; figures are empty where there is no conclusion.
+#[must_use]
+pub fn cases(report: &Report) -> String {
+    let mut table = Table::new(&[
+        "operator",
+        "spec",
+        "case",
+        "timer",
+        "a_us",
+        "b_us",
+        "effect_pct",
+        "ci_low_pct",
+        "ci_high_pct",
+        "q",
+        "untouched",
+        "host_bound",
+        "outputs",
+        "notes",
+    ]);
+    for operator in &report.operators {
+        for case in &operator.cases {
+            let effect = facts::case_effect(operator, case);
+            let interval = effect.and_then(|(_, interval)| interval);
+            let (a, b) = facts::case_latencies(operator, case);
+            table.row([operator.operator.as_str(), &operator.spec, &case.case]);
+            table.more([case.timer.map(|it| it.to_string()).unwrap_or_default()]);
+            table.more(
+                [
+                    a,
+                    b,
+                    effect.map(|it| it.0),
+                    interval.map(|it| it.0),
+                    interval.map(|it| it.1),
+                    case.q.filter(|_| effect.is_some()),
+                ]
+                .map(plain),
+            );
+            table.more([case.untouched.to_string(), case.host_bound.to_string()]);
+            table.more([case.outputs.map(|it| it.to_string()).unwrap_or_default(), case.notes.join("; ")]);
+        }
+    }
+    table.text()
+}
+
+/// The verdict's name, `control` for one that only shows the noise.
+fn verdict(operator: &switchback_model::report::OperatorReport) -> String {
+    match facts::standing(operator) {
+        facts::Standing::Unmeasured
+        | facts::Standing::Same
+        | facts::Standing::NotCompiled
+        | facts::Standing::NoRows => "NOT_MEASURED".into(),
+        standing => standing.word().into(),
+    }
+}
+
+/// Seconds to the millisecond.
+fn seconds(value: f64) -> String {
+    plain(Some((value * 1000.0).round() / 1000.0))
+}
+
+/// A table in the making: all of its fields are escaped here and nowhere else.
+struct Table {
+    text: String,
+}
+
+impl Table {
+    fn new(header: &[&str]) -> Self {
+        Self { text: header.join("\t") }
+    }
+
+    fn header(&mut self, names: &[&str]) {
+        self.more(names);
+    }
+
+    /// Begins a line.
+    fn row<T: AsRef<str>>(&mut self, fields: impl IntoIterator<Item = T>) {
+        self.text.push('\n');
+        for (index, field) in fields.into_iter().enumerate() {
+            if index > 0 {
+                self.text.push('\t');
+            }
+            self.text.push_str(&escaped(field.as_ref()));
+        }
+    }
+
+    /// Goes on with the line.
+    fn more<T: AsRef<str>>(&mut self, fields: impl IntoIterator<Item = T>) {
+        for field in fields {
+            self.text.push('\t');
+            self.text.push_str(&escaped(field.as_ref()));
+        }
+    }
+
+    fn text(mut self) -> String {
+        self.text.push('\n');
+        self.text
+    }
+}
+
+fn escaped(field: &str) -> String {
+    printable(&field.replace('\\', "\\\\"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_field_cannot_break_its_line() {
+        assert_eq!(escaped("a\tb\nc\rd\\e\u{1b}f"), "a\\tb\\nc\\rd\\\\e\\u{1b}f");
+    }
+
+    #[test]
+    fn the_plan_counts_all_rounds() {
+        let row = PlanRow {
+            device: "0".into(),
+            operators: vec!["mm".into(), "perf_fft:fft:c64".into()],
+            weight_s: 42.5,
+            rounds: 6,
+        };
+        assert_eq!(
+            plan(&[row]),
+            "device\tops\tweight_s\trounds\ttotal_s\n0\tmm perf_fft:fft:c64\t42.5\t6\t255\n"
+        );
+    }
+}

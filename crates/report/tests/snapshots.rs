@@ -1,0 +1,236 @@
+//! What the reports look like, kept with their column widths.
+
+mod samples;
+
+use switchback_model::cell::Purpose;
+use switchback_model::conditions::Conditions;
+use switchback_model::event::Timer;
+use switchback_model::outcome::{Counts, Ending};
+use switchback_model::report::Report;
+use switchback_model::side::CellSides;
+use switchback_model::verdict::ScreenVerdict;
+use switchback_report::terminal::{self, RunReport, RunRow, TerminalStyle};
+use switchback_report::tsv::{ScreenRow, StatusRow};
+use switchback_report::{explain, json, markdown, tsv};
+
+fn plain(report: &Report, width: usize) -> String {
+    terminal::render(report, &TerminalStyle::plain(width), &[])
+}
+
+#[test]
+fn terminal_demo() {
+    let next = [
+        ("report", "runs/demo-20261130T142233-abcd/report.md"),
+        ("why", "switchback report runs/demo-20261130T142233-abcd --explain gelu"),
+    ];
+    insta::assert_snapshot!(terminal::render(&samples::demo(), &TerminalStyle::plain(100), &next));
+}
+
+#[test]
+fn terminal_demo_coloured_has_the_same_text() {
+    let style = TerminalStyle { width: 100, colour: true };
+    let coloured = terminal::render(&samples::demo(), &style, &[]);
+    assert!(coloured.contains("\u{1b}[32mFASTER\u{1b}[0m"), "{coloured}");
+    let mut bare = String::new();
+    let mut rest = coloured.as_str();
+    while let Some((before, after)) = rest.split_once("\u{1b}[") {
+        bare.push_str(before);
+        rest = after.split_once('m').expect("a colour ends with m").1;
+    }
+    bare.push_str(rest);
+    assert_eq!(bare, plain(&samples::demo(), 100));
+}
+
+#[test]
+fn terminal_narrow() {
+    insta::assert_snapshot!(plain(&samples::demo(), 60));
+}
+
+#[test]
+fn terminal_nasty() {
+    insta::assert_snapshot!(plain(&samples::nasty(), 100));
+}
+
+#[test]
+fn terminal_nasty_narrow() {
+    insta::assert_snapshot!(plain(&samples::nasty(), 60));
+}
+
+#[test]
+fn terminal_no_operators() {
+    insta::assert_snapshot!(plain(&samples::report(vec![]), 80));
+}
+
+#[test]
+fn terminal_only_no_rows() {
+    insta::assert_snapshot!(plain(&samples::only_no_rows(), 80));
+}
+
+#[test]
+fn screen_alone() {
+    insta::assert_snapshot!(terminal::screen_table(&samples::demo(), &TerminalStyle::plain(90)));
+}
+
+#[test]
+fn cases_of_an_operator() {
+    insta::assert_snapshot!(terminal::cases_table(&samples::demo().operators[4], &TerminalStyle::plain(100)));
+}
+
+#[test]
+fn cases_with_wrong_outputs_have_no_figures() {
+    insta::assert_snapshot!(terminal::cases_table(
+        &samples::nasty().operators[5],
+        &TerminalStyle::plain(100)
+    ));
+}
+
+#[test]
+fn run_alone() {
+    let row = RunRow {
+        case: "torch.float16 [torch.Size([64, 64])]".into(),
+        timer: Some(Timer::Gated),
+        latency_us: Some(6.18),
+        samples: 480,
+        baseline_us: Some(7.5),
+        spread_pct: Some(0.42),
+        ok: true,
+        error: None,
+    };
+    let failed = RunRow {
+        case: "torch.float64 [torch.Size([64, 64])]".into(),
+        timer: None,
+        latency_us: None,
+        samples: 0,
+        baseline_us: None,
+        spread_pct: None,
+        ok: false,
+        error: Some("RuntimeError: \"mm\" not implemented\nfor 'Double'".into()),
+    };
+    let run = RunReport { operator: "mm".into(), rows: vec![row, failed] };
+    insta::assert_snapshot!(terminal::run_table(&run, &TerminalStyle::plain(100)));
+}
+
+#[test]
+fn markdown_demo() {
+    insta::assert_snapshot!(markdown::render(&samples::demo()));
+}
+
+#[test]
+fn markdown_nasty() {
+    insta::assert_snapshot!(markdown::render(&samples::nasty()));
+}
+
+#[test]
+fn markdown_only_no_rows() {
+    insta::assert_snapshot!(markdown::render(&samples::only_no_rows()));
+}
+
+#[test]
+fn json_nasty() {
+    let text = json::render(&samples::nasty());
+    assert_eq!(json::parse(&text).unwrap(), samples::nasty());
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn tsv_report_and_cases() {
+    insta::assert_snapshot!("tsv_report", tsv::report(&samples::nasty()));
+    insta::assert_snapshot!("tsv_cases", tsv::cases(&samples::nasty()));
+}
+
+#[test]
+fn tsv_screen_begins_with_the_columns_of_the_scripts() {
+    let conditions =
+        [("backend", "cuda"), ("device", "NVIDIA H200"), ("timer", "gated"), ("bench_level", "core")];
+    let row = ScreenRow {
+        operator: "perf_fft".into(),
+        file: "fft".into(),
+        dtypes: vec!["complex64".into()],
+        rows: (12, 11),
+        kernels: (3, 3),
+        cvt: (15, 15),
+        elapsed_s: (24.25, 23.0),
+        verdict: ScreenVerdict::IrChanged,
+        conditions: Conditions(conditions.map(|(field, value)| (field.into(), value.into())).into()),
+        first_stage: Some("ttgir".into()),
+        spec: "perf_fft:fft:complex64".into(),
+        kernels_changed: 2,
+        fingerprints: (Some("aa11".into()), Some("bb22".into())),
+        reason: "two kernels\tdiffer".into(),
+    };
+    let none = ScreenRow { dtypes: vec![], verdict: ScreenVerdict::NoRows, first_stage: None, ..row.clone() };
+    let text = tsv::screen(&[row, none]);
+    assert!(text.starts_with(
+        "op\top_file\tdtypes\trows_before\trows_after\tkernels_before\tkernels_after\tcvt_before\tcvt_after\t\
+         elapsed_before\telapsed_after\tverdict\tbackend\tdevice\ttimer\tbench_level\tshape_mode\ttuner_cache\t\
+         direct_repeat\tfirst_stage\tspec"
+    ));
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn tsv_status_begins_with_the_columns_of_the_scripts() {
+    let counts = Counts { success: 19, replay_fallback: 2, ..Counts::default() };
+    let row = StatusRow {
+        device: "0".into(),
+        operator: "mm".into(),
+        purpose: Purpose::Round(3, CellSides::B),
+        switch: "1".into(),
+        rc: 0,
+        elapsed_s: 41.1234,
+        counts,
+        attempt: 1,
+        ending: Ending::Completed,
+        reason: String::new(),
+    };
+    let cut_off = StatusRow {
+        purpose: Purpose::Round(4, CellSides::Both),
+        rc: 124,
+        elapsed_s: 2400.0,
+        counts: Counts::default(),
+        attempt: 2,
+        ending: Ending::Timeout,
+        reason: "ended at the deadline of 2400 s".into(),
+        ..row.clone()
+    };
+    let text = tsv::status(&[row, cut_off]);
+    assert!(text.starts_with(
+        "device\tround\top\tside\tswitch\trc\telapsed_s\tsuccess\tfailed\treplay_fallback\tno_cudagraph\t\
+         capture_poisoned\tcell\tattempt\tending\treason\n"
+    ));
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn explain_what_was_measured() {
+    insta::assert_snapshot!(explain::operator(&samples::demo(), "gelu").unwrap());
+}
+
+#[test]
+fn explain_the_others() {
+    let report = samples::demo();
+    let nasty = samples::nasty();
+    let others =
+        ["exp", "transpose", "topk", "sort", "fft"].map(|name| explain::operator(&report, name).unwrap());
+    let wrong = explain::operator(&nasty, "bidi\u{202e}txt").unwrap();
+    let cut_off = explain::operator(&nasty, "cut_off").unwrap();
+    insta::assert_snapshot!(format!("{}\n{wrong}\n{cut_off}", others.join("\n")));
+    assert_eq!(explain::operator(&report, "geluu"), None);
+    assert!(explain::operator(&report, "gelu::f32").is_some());
+}
+
+#[test]
+fn no_format_repeats_a_figure_where_nothing_was_measured() {
+    let report = samples::only_no_rows();
+    for text in [
+        plain(&report, 100),
+        markdown::render(&report),
+        tsv::report(&report),
+        tsv::cases(&report),
+        explain::operator(&report, "fft").unwrap(),
+        terminal::screen_table(&report, &TerminalStyle::plain(100)),
+        terminal::cases_table(&report.operators[0], &TerminalStyle::plain(100)),
+    ] {
+        assert!(!text.contains("77"), "{text}");
+    }
+}
