@@ -161,4 +161,14 @@ mod tests {
         table(&mut out, TerminalStyle::plain(60), &columns, &rows);
         assert_eq!(out, "operator  effect\nmm        +6.5 %  x\nfft       nothing was measured\n");
     }
+
+    #[test]
+    fn gaps_give_way_before_names_do() {
+        let columns = [Column::left("operator"), Column::left("interval")];
+        let row = Row::default().cell("a_long_name", Style::new()).cell("x".repeat(51), Style::new());
+        let mut out = String::new();
+        table(&mut out, TerminalStyle::plain(60), &columns, &[row]);
+        let last = out.lines().last().unwrap();
+        assert_eq!(last, format!("a_long_… {}", "x".repeat(51)));
+    }
 }
