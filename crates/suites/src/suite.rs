@@ -218,6 +218,11 @@ pub trait Suite {
     /// True if its operators may be autotuned, so that tuning gets a cell of its own.
     fn tunes(&self) -> bool;
 
+    /// True if its cells draw the order of cases anew from the seed, so that neighbours change between rounds.
+    fn shuffles_cases(&self) -> bool {
+        false
+    }
+
     /// Conditions that follow from the options: level, mode, dtypes, metrics, shapes.
     fn conditions(&self, operator: &OperatorSpec) -> BTreeMap<String, String>;
 
