@@ -1,1 +1,27 @@
-//! From a request to verdicts: state, schedule, executor
+//! From a request to verdicts.
+//!
+//! ```text
+//! request → schedule → orders → executor → (attempts on disk) → state → screen / measure → judge → report
+//! ```
+//! The engine decides what is run and when; it measures nothing itself, and all that it knows of a campaign it reads
+//! from the disk.
+
+pub mod campaign;
+pub mod cards;
+pub mod error;
+pub mod evidence;
+pub mod executor;
+pub mod judge;
+pub mod measure;
+pub mod observer;
+pub mod orders;
+pub mod outputs;
+pub mod preflight;
+pub mod prepare;
+pub mod program;
+pub mod request;
+pub mod schedule;
+pub mod screen;
+pub mod state;
+
+pub use error::EngineError;

@@ -1,0 +1,309 @@
+//! Drives a campaign: runs what is to be run next until nothing is, and remembers nothing that the disk does not say.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use switchback_device::Backend;
+use switchback_model::cell::{CellKey, Purpose};
+use switchback_model::conditions::Conditions;
+use switchback_model::outcome::Ending;
+use switchback_model::side::Side;
+use switchback_store::campaign_dir::{CampaignDir, CampaignLock};
+use switchback_suites::suite::Suite;
+
+use crate::error::EngineError;
+use crate::evidence::{DigestCache, Evidence};
+use crate::executor::{Executor, Interrupt, end_orphans};
+use crate::observer::Observer;
+use crate::orders;
+use crate::request::{Goal, Request};
+use crate::schedule::{self, ScreenedOperators};
+use crate::screen::screen;
+use crate::state::{Attempt, Standing, State};
+
+/// Processes that an earlier coordinator left are given this long after TERM.
+const ORPHAN_GRACE: Duration = Duration::from_secs(10);
+
+/// A campaign that is open in this process.
+pub struct Campaign {
+    /// Its folder.
+    pub dir: CampaignDir,
+    /// Its request.
+    pub request: Request,
+    suite: Box<dyn Suite>,
+    backend: &'static Backend,
+    pub(crate) state: State,
+    pub(crate) digests: DigestCache,
+    pub(crate) screened: ScreenedOperators,
+    pub(crate) screen_evidence: BTreeMap<(String, Side), Evidence>,
+    reference: Option<(CellKey, Conditions)>,
+    _lock: Option<CampaignLock>,
+}
+
+/// How a drive ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Drive {
+    /// Nothing is left to be run.
+    Finished,
+    /// The user asked to stop.
+    Interrupted,
+    /// The time budget is used up; cells are left.
+    OutOfTime,
+    /// A cell could not even start, so others would not either.
+    Stuck,
+}
+
+impl Campaign {
+    /// Opens a campaign's folder and takes its lock; what is on disk is read and screened.
+    ///
+    /// # Errors
+    /// Another process works in the folder; a file is damaged.
+    pub fn open(
+        dir: CampaignDir,
+        request: Request,
+        suite: Box<dyn Suite>,
+        backend: &'static Backend,
+    ) -> Result<Self, EngineError> {
+        let lock = dir.lock()?;
+        Self::with_lock(dir, request, suite, backend, Some(lock))
+    }
+
+    /// Opens a campaign's folder to read it, also while another process works in it.
+    ///
+    /// # Errors
+    /// A file is damaged.
+    pub fn read(
+        dir: CampaignDir,
+        request: Request,
+        suite: Box<dyn Suite>,
+        backend: &'static Backend,
+    ) -> Result<Self, EngineError> {
+        Self::with_lock(dir, request, suite, backend, None)
+    }
+
+    fn with_lock(
+        dir: CampaignDir,
+        request: Request,
+        suite: Box<dyn Suite>,
+        backend: &'static Backend,
+        lock: Option<CampaignLock>,
+    ) -> Result<Self, EngineError> {
+        let state = State::read(&dir, &request)?;
+        let mut it = Self {
+            dir,
+            request,
+            suite,
+            backend,
+            state,
+            digests: DigestCache::default(),
+            screened: BTreeMap::new(),
+            screen_evidence: BTreeMap::new(),
+            reference: None,
+            _lock: lock,
+        };
+        it.reference = it.first_round_conditions()?;
+        it.screen_what_is_ready(&mut crate::observer::Silent)?;
+        Ok(it)
+    }
+
+    /// The suite.
+    #[must_use]
+    pub fn suite(&self) -> &dyn Suite {
+        self.suite.as_ref()
+    }
+
+    /// What screening found so far.
+    #[must_use]
+    pub fn screened(&self) -> &ScreenedOperators {
+        &self.screened
+    }
+
+    /// All attempts.
+    #[must_use]
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// Runs cells until nothing is left, the user asks to stop or the time budget is used up.
+    ///
+    /// # Errors
+    /// The disk, a supervisor that cannot be started, or conditions that differ from those of the rows on disk.
+    pub fn drive(
+        &mut self,
+        executor: &dyn Executor,
+        interrupt: &Interrupt,
+        observer: &mut dyn Observer,
+    ) -> Result<Drive, EngineError> {
+        for orphan in end_orphans(&self.request.id, ORPHAN_GRACE) {
+            observer.note(&format!("ended process {} of an earlier start: {}", orphan.pid, orphan.command));
+        }
+        crate::preflight::unpack(self.suite.as_ref(), &self.dir.probe_dir())?;
+        let start = Instant::now();
+        let mut done = self.done_cells();
+        let mut not_started = 0;
+        loop {
+            if interrupt.count() > 0 {
+                return Ok(Drive::Interrupted);
+            }
+            let Some((cell, phase)) =
+                schedule::next(&self.request, self.suite.tunes(), &self.state, &self.screened)
+            else {
+                return Ok(Drive::Finished);
+            };
+            if self.request.time_budget_s.is_some_and(|budget_s| start.elapsed().as_secs_f64() >= budget_s) {
+                return Ok(Drive::OutOfTime);
+            }
+            let attempt = orders::write(
+                &self.dir,
+                &self.request,
+                self.suite.as_ref(),
+                self.backend,
+                &self.state,
+                &cell,
+            )?;
+            let total = schedule::total_cells(&self.request, self.suite.tunes(), &self.screened);
+            observer.cell_started(&cell, phase, done, total);
+            executor
+                .run(&attempt.order_path(), interrupt, &mut |elapsed| {
+                    observer.cell_running(&cell, elapsed.as_secs_f64());
+                })
+                .map_err(|source| EngineError::Executor { cell: cell.to_string(), source })?;
+            self.state.refresh(&self.dir, &cell)?;
+            let outcome = attempt.outcome()?;
+            observer.cell_ended(&cell, outcome.as_ref());
+            match outcome.as_ref().map(|outcome| outcome.ending) {
+                Some(Ending::NotStarted) | None => {
+                    not_started += 1;
+                    let reason = outcome.map_or_else(
+                        || {
+                            let said = std::fs::read_to_string(attempt.path().join("supervisor.err"));
+                            format!("its supervisor left no outcome: {}", said.unwrap_or_default().trim())
+                        },
+                        |outcome| outcome.reason,
+                    );
+                    observer.note(&format!("{cell}: {reason}"));
+                    if not_started >= 2 {
+                        return Ok(Drive::Stuck);
+                    }
+                    continue;
+                }
+                Some(_) => not_started = 0,
+            }
+            done += 1;
+            self.check_conditions(&cell, &attempt.identity()?.unwrap_or_default().conditions)?;
+            self.screen_what_is_ready(observer)?;
+        }
+    }
+
+    fn done_cells(&self) -> usize {
+        self.state
+            .cells()
+            .filter(|(cell, _)| !matches!(self.state.standing(&cell.operator, cell.purpose), Standing::Open))
+            .count()
+    }
+
+    /// Conditions of the first round cell that is done, against which later ones are checked.
+    fn first_round_conditions(&self) -> Result<Option<(CellKey, Conditions)>, EngineError> {
+        let round = self.state.cells().find_map(|(cell, _)| {
+            match (cell.purpose, self.state.standing(&cell.operator, cell.purpose)) {
+                (Purpose::Round(..), Standing::Done(attempt)) => Some((cell.clone(), attempt.dir.clone())),
+                _ => None,
+            }
+        });
+        let Some((cell, dir)) = round else { return Ok(None) };
+        Ok(dir.identity()?.map(|identity| (cell, conditions_of_campaign(&identity.conditions))))
+    }
+
+    /// Refuses rows whose conditions differ from those of the rows that are there, before any is compared.
+    fn check_conditions(&mut self, cell: &CellKey, conditions: &Conditions) -> Result<(), EngineError> {
+        if !matches!(cell.purpose, Purpose::Round(..)) || conditions.0.is_empty() {
+            return Ok(());
+        }
+        let comparable = conditions_of_campaign(conditions);
+        match &self.reference {
+            None => self.reference = Some((cell.clone(), comparable)),
+            Some((_, reference)) => {
+                let allowed = self.request.allowed.iter().cloned().collect();
+                let differences = reference.differences(&comparable, &allowed);
+                if !differences.is_empty() {
+                    return Err(EngineError::Conditions(differences));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Screens operators whose cells are all there.
+    fn screen_what_is_ready(&mut self, observer: &mut dyn Observer) -> Result<(), EngineError> {
+        if self.request.goal == Goal::Run {
+            return Ok(());
+        }
+        let names: Vec<String> =
+            self.request.operators.iter().map(|operator| operator.operator.clone()).collect();
+        for name in names {
+            if self.screened.contains_key(&name) || !self.is_ready(&name) {
+                continue;
+            }
+            let mut evidence = Vec::new();
+            for side in Side::BOTH {
+                let read = match self.state.standing(&name, Purpose::Screen(side)) {
+                    Standing::Done(attempt) | Standing::Failed(attempt) => {
+                        let dir = attempt.dir.clone();
+                        Some(Evidence::read(&dir, &self.dir.ir_dir(), &mut self.digests)?)
+                    }
+                    Standing::Open => None,
+                };
+                evidence.push(read);
+            }
+            let screened = screen(evidence[0].as_ref(), evidence[1].as_ref());
+            observer.screened(&name, screened.verdict, screened.first_stage.as_deref());
+            self.screened.insert(name.clone(), screened);
+            for (side, evidence) in Side::BOTH.into_iter().zip(evidence) {
+                if let Some(evidence) = evidence {
+                    self.screen_evidence.insert((name.clone(), side), evidence);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn is_ready(&self, operator: &str) -> bool {
+        let tune = Purpose::Tune(self.request.tune_on);
+        if self.suite.tunes() && self.state.is_failed(operator, tune) {
+            return true;
+        }
+        let screens = Side::BOTH.map(|side| self.state.standing(operator, Purpose::Screen(side)));
+        matches!(screens, [Standing::Failed(_), _])
+            || (matches!(screens[0], Standing::Done(_)) && !matches!(screens[1], Standing::Open))
+    }
+
+    /// Dtypes that an operator takes, as the suite's listing told; empty where it did not.
+    pub(crate) fn takes_dtypes(&self, operator: &str) -> Vec<String> {
+        self.request.takes_dtypes.get(operator).cloned().unwrap_or_default()
+    }
+
+    /// The attempt that best explains why an operator has no rows: the first cell that failed.
+    pub(crate) fn failed_attempt(&self, operator: &str) -> Option<(Purpose, &Attempt)> {
+        self.state.cells().filter(|(cell, _)| cell.operator == operator).find_map(|(cell, _)| {
+            match self.state.standing(operator, cell.purpose) {
+                Standing::Failed(attempt) => Some((cell.purpose, attempt)),
+                Standing::Open | Standing::Done(_) => None,
+            }
+        })
+    }
+}
+
+/// Conditions that must agree over a whole campaign: those of an operator (its dtypes, its recording, its shapes) are
+/// compared within the operator only.
+#[must_use]
+pub fn conditions_of_campaign(conditions: &Conditions) -> Conditions {
+    let own = ["dtypes", "recording", "shape_mode"];
+    Conditions(
+        conditions
+            .0
+            .iter()
+            .filter(|(field, _)| !own.contains(&field.as_str()))
+            .map(|(field, value)| (field.clone(), value.clone()))
+            .collect(),
+    )
+}

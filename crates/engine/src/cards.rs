@@ -1,0 +1,164 @@
+//! Which back end and which card a campaign measures on.
+
+use std::collections::BTreeMap;
+
+use switchback_device::{Backend, ListedCard, ListingError, mask};
+use switchback_model::card::Card;
+use switchback_model::conditions::FIELDS;
+
+use crate::error::EngineError;
+
+/// A chosen card, with what its listing says of it.
+#[derive(Debug, Clone)]
+pub struct ChosenCard {
+    /// The back end.
+    pub backend: &'static Backend,
+    /// The card.
+    pub card: Card,
+    /// Facts that are conditions.
+    pub facts: BTreeMap<String, String>,
+}
+
+/// Chooses the cards to measure on.
+///
+/// `backend` names the back end, or the first that lists a card is taken. `devices` are indices or UUIDs as `--devices`
+/// gives them; none means the first card that the inherited visibility variable leaves.
+///
+/// # Errors
+/// No such back end, no card, a device that is not listed or that the visibility variable hides.
+pub fn choose(
+    suite: &str,
+    backend: Option<&str>,
+    devices: &[String],
+    variable: impl Fn(&str) -> Option<String>,
+) -> Result<Vec<ChosenCard>, EngineError> {
+    let (backend, listed) = match backend {
+        Some(name) => {
+            let backend = Backend::named(name).ok_or_else(|| unknown_backend(name))?;
+            (backend, list(backend)?)
+        }
+        None if suite == "cpu" => {
+            let cpu = Backend::named("cpu").ok_or_else(|| unknown_backend("cpu"))?;
+            (cpu, list(cpu)?)
+        }
+        None => first_with_cards(suite)?,
+    };
+    let visible = match backend.inherited_mask(variable) {
+        Some(entries) => mask::restrict(backend, &listed, &entries),
+        None => listed.clone(),
+    };
+    let wanted: Vec<ListedCard> = if devices.is_empty() {
+        visible.first().cloned().into_iter().collect()
+    } else {
+        devices
+            .iter()
+            .map(|device| {
+                visible
+                    .iter()
+                    .find(|it| it.card.index == *device || it.card.uuid.as_deref() == Some(device))
+                    .cloned()
+                    .ok_or_else(|| {
+                        let names: Vec<&str> = visible.iter().map(|it| it.card.index.as_str()).collect();
+                        EngineError::usage(
+                            format!("`{device}` is no card that `{}` can use", backend.name),
+                            format!("there are: {}", names.join(", ")),
+                        )
+                    })
+            })
+            .collect::<Result<_, _>>()?
+    };
+    if wanted.is_empty() {
+        return Err(EngineError::usage(
+            format!("the inherited `{}` leaves no card", backend.visibility.first().unwrap_or(&"mask")),
+            "unset it, or name cards in it",
+        ));
+    }
+    Ok(wanted
+        .into_iter()
+        .map(|it| ChosenCard {
+            backend,
+            card: it.card,
+            facts: it
+                .facts
+                .into_iter()
+                .filter(|(field, _)| FIELDS.contains(field))
+                .map(|(field, value)| (field.to_owned(), value))
+                .collect(),
+        })
+        .collect())
+}
+
+fn list(backend: &'static Backend) -> Result<Vec<ListedCard>, EngineError> {
+    match backend.list() {
+        Ok(cards) => Ok(cards),
+        // Where no listing tool is known, the visibility variable alone decides: one card, by its index.
+        Err(ListingError::NoTool { .. }) => {
+            let index = backend
+                .inherited_mask(|name| std::env::var(name).ok())
+                .and_then(|entries| entries.first().cloned())
+                .unwrap_or_else(|| "0".into());
+            Ok(vec![ListedCard { card: backend.card(&index), facts: BTreeMap::new() }])
+        }
+        Err(error) => Err(no_card(&error)),
+    }
+}
+
+fn no_card(error: &ListingError) -> EngineError {
+    EngineError::Preflight(vec![switchback_model::finding::Finding::failure(
+        "a card is there",
+        chain(error),
+        error.hint(),
+    )])
+}
+
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(error) = source {
+        text.push_str(&format!(": {error}"));
+        source = error.source();
+    }
+    text
+}
+
+fn first_with_cards(suite: &str) -> Result<(&'static Backend, Vec<ListedCard>), EngineError> {
+    let mut refusals = Vec::new();
+    for backend in Backend::ALL.iter().filter(|backend| backend.name != "cpu") {
+        match backend.list() {
+            Ok(cards) => return Ok((backend, cards)),
+            Err(error) => refusals.push(format!("{}: {}", backend.name, chain(&error))),
+        }
+    }
+    // A foreign program need not use a card at all.
+    if suite == "command"
+        && let Some(cpu) = Backend::named("cpu")
+    {
+        return Ok((cpu, list(cpu)?));
+    }
+    Err(EngineError::Preflight(vec![switchback_model::finding::Finding::failure(
+        "a card is there",
+        format!("no back end lists a card ({})", refusals.join("; ")),
+        "`--backend` names one; `--suite cpu` needs no card",
+    )]))
+}
+
+fn unknown_backend(name: &str) -> EngineError {
+    let names: Vec<&str> = Backend::ALL.iter().map(|backend| backend.name).collect();
+    EngineError::usage(format!("`{name}` is no back end"), format!("there are: {}", names.join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cpu_suite_needs_no_card_and_a_wrong_name_lists_the_right_ones() {
+        let chosen = choose("cpu", None, &[], |_| None).unwrap();
+        assert_eq!((chosen.len(), chosen[0].backend.name), (1, "cpu"));
+        let error = choose("cpu", Some("cude"), &[], |_| None).unwrap_err();
+        assert_eq!(error.to_string(), "`cude` is no back end");
+        assert!(error.hint().unwrap().contains("cuda"));
+        let error = choose("cpu", None, &["99".into()], |_| None).unwrap_err();
+        assert!(error.to_string().contains("`99` is no card"));
+    }
+}

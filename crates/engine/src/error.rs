@@ -1,0 +1,134 @@
+//! What stops the engine, and the exit code and advice that go with it.
+
+use std::path::PathBuf;
+
+use switchback_model::conditions::Difference;
+use switchback_model::exit_code::ExitCode;
+use switchback_model::finding::Finding;
+use switchback_store::StoreError;
+use switchback_suites::suite::SuiteError;
+
+/// Why a command cannot go on.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    /// The disk.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The suite cannot do what was asked.
+    #[error("{}", .0.message)]
+    Suite(SuiteError),
+    /// An argument or a combination of arguments cannot be used.
+    #[error("{message}")]
+    Usage {
+        /// What is wrong.
+        message: String,
+        /// What to do about it.
+        hint: Option<String>,
+    },
+    /// Checks before the first measurement failed.
+    #[error("{}", failed(.0))]
+    Preflight(Vec<Finding>),
+    /// Rows that would be compared were measured under different conditions.
+    #[error("not comparable: {}", list(.0))]
+    Conditions(Vec<Difference>),
+    /// A folder is a campaign of another request.
+    #[error("`{path}` is a campaign of another request: `{field}` is `{there}` there, `{here}` here")]
+    OtherRequest {
+        /// The folder.
+        path: PathBuf,
+        /// The field of the request.
+        field: String,
+        /// Its value in the folder.
+        there: String,
+        /// Its value on the command line.
+        here: String,
+    },
+    /// A folder or file is nothing that can be read as a run.
+    #[error("`{path}` is no run: {detail}")]
+    NoRun {
+        /// The path.
+        path: PathBuf,
+        /// What was looked for.
+        detail: String,
+    },
+    /// A supervisor could not be started or watched.
+    #[error("cannot run `switchback cell` for `{cell}`")]
+    Executor {
+        /// The cell.
+        cell: String,
+        /// The system's error.
+        source: std::io::Error,
+    },
+}
+
+impl From<SuiteError> for EngineError {
+    fn from(error: SuiteError) -> Self {
+        Self::Suite(error)
+    }
+}
+
+impl EngineError {
+    /// A usage error with advice.
+    pub fn usage(message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self::Usage { message: message.into(), hint: Some(hint.into()) }
+    }
+
+    /// The exit code that the command returns.
+    #[must_use]
+    pub fn exit_code(&self) -> ExitCode {
+        match self {
+            Self::Suite(_) | Self::Usage { .. } | Self::OtherRequest { .. } | Self::NoRun { .. } => {
+                ExitCode::Usage
+            }
+            Self::Store(
+                StoreError::NoCampaign { .. } | StoreError::Exists { .. } | StoreError::Damaged { .. },
+            ) => ExitCode::Usage,
+            Self::Store(_) | Self::Preflight(_) | Self::Executor { .. } => ExitCode::Environment,
+            Self::Conditions(_) => ExitCode::Refused,
+        }
+    }
+
+    /// Advice that goes with the message.
+    #[must_use]
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Store(error) => error.hint(),
+            Self::Suite(error) => error.hint.clone(),
+            Self::Usage { hint, .. } => hint.clone(),
+            Self::Preflight(findings) => {
+                findings.iter().find(|finding| is_failure(finding)).and_then(|finding| finding.hint.clone())
+            }
+            Self::Conditions(differences) => differences
+                .first()
+                .map(|difference| format!("`--allow {}` compares them all the same", difference.field)),
+            Self::OtherRequest { .. } => Some(
+                "give another `--out`, or `switchback resume DIR` to go on with the one that is there".into(),
+            ),
+            Self::NoRun { .. } | Self::Executor { .. } => None,
+        }
+    }
+}
+
+fn is_failure(finding: &Finding) -> bool {
+    finding.severity == switchback_model::finding::Severity::Failure
+}
+
+fn failed(findings: &[Finding]) -> String {
+    let texts: Vec<String> = findings
+        .iter()
+        .filter(|finding| is_failure(finding))
+        .map(|finding| {
+            format!(
+                "{} check={}: {}",
+                switchback_model::marker::PREFLIGHT_FAILED,
+                finding.check,
+                finding.detail
+            )
+        })
+        .collect();
+    texts.join("; ")
+}
+
+fn list(differences: &[Difference]) -> String {
+    differences.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+}

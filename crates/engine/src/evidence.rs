@@ -1,0 +1,198 @@
+//! What one attempt left on disk, read into values: rows, the code its cases launched, outputs, counts.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::Path;
+
+use switchback_ir::{Digest, KernelIr, Stage};
+use switchback_model::case::CaseKey;
+use switchback_model::conditions::Conditions;
+use switchback_model::event::{Compile, ConfigSource, EventBody, Outputs, Row};
+use switchback_model::outcome::Outcome;
+use switchback_model::side::Side;
+use switchback_store::StoreError;
+use switchback_store::attempt::AttemptDir;
+use switchback_store::ir_objects;
+
+/// Digests of canonical texts by (stage, SHA-256 of the text): each text is read and made canonical once.
+#[derive(Debug, Default)]
+pub struct DigestCache {
+    digests: HashMap<(Stage, String), Digest>,
+    stamps: BTreeMap<String, u64>,
+}
+
+impl DigestCache {
+    fn digest(&mut self, ir_dir: &Path, stage: &Stage, name: &str) -> Result<Digest, StoreError> {
+        let key = (stage.clone(), name.to_owned());
+        if let Some(digest) = self.digests.get(&key) {
+            return Ok(*digest);
+        }
+        let text = ir_objects::get(ir_dir, name)?;
+        let canonical = switchback_ir::digest(stage, &text);
+        for stamp in &canonical.stamps {
+            *self.stamps.entry(stamp.pattern.clone()).or_default() += stamp.count as u64;
+        }
+        self.digests.insert(key, canonical.digest);
+        Ok(canonical.digest)
+    }
+
+    /// Patterns that were removed from texts before they were compared, and how often each matched.
+    #[must_use]
+    pub fn stamps(&self) -> &BTreeMap<String, u64> {
+        &self.stamps
+    }
+}
+
+/// The code that a case launches on a side.
+#[derive(Debug, Clone, Default)]
+pub struct Launched {
+    /// One entry a compiled form.
+    pub kernels: Vec<KernelIr>,
+    /// Launches whose compiled form is not known.
+    pub unknown: u64,
+}
+
+/// What one attempt left.
+#[derive(Debug, Clone, Default)]
+pub struct Evidence {
+    /// How it ended; none if its supervisor was killed.
+    pub outcome: Option<Outcome>,
+    /// Its conditions.
+    pub conditions: Conditions,
+    /// Facts that are recorded and not compared.
+    pub identity: BTreeMap<String, String>,
+    /// Rows in the order they were measured.
+    pub rows: Vec<Row>,
+    /// What cases launch, by side and case.
+    pub launched: BTreeMap<(Side, CaseKey), Launched>,
+    /// What was said of outputs.
+    pub outputs: Vec<Outputs>,
+    /// Cases whose duet proof failed, with what differs.
+    pub proof_failures: BTreeMap<CaseKey, String>,
+    /// Texts of errors.
+    pub errors: Vec<String>,
+    /// Vendors that were loaded and are not the back end's own.
+    pub foreign_vendors: Vec<String>,
+    /// Tuner keys that were not in the recording.
+    pub fallbacks: u64,
+    /// What should be said of how it was read: torn lines, missing texts.
+    pub notes: Vec<String>,
+}
+
+impl Evidence {
+    /// Reads an attempt's folder.
+    ///
+    /// # Errors
+    /// A file is there and cannot be read; a half-written or torn one is no error but a note.
+    pub fn read(attempt: &AttemptDir, ir_dir: &Path, digests: &mut DigestCache) -> Result<Self, StoreError> {
+        let log = attempt.events()?;
+        let mut it = Self { outcome: attempt.outcome()?, ..Self::default() };
+        if let Some(identity) = attempt.identity()? {
+            it.conditions = identity.conditions;
+            it.identity = identity.identity;
+        }
+        for torn in &log.torn {
+            it.notes.push(format!("`events.jsonl`, line {}, cannot be read: {}", torn.line, torn.detail));
+        }
+        let mut compiled: BTreeMap<(Side, &str), &Compile> = BTreeMap::new();
+        for body in log.bodies() {
+            if let EventBody::Compile(compile) = body {
+                compiled.insert((compile.side, &compile.id), compile);
+            }
+        }
+        for body in log.bodies() {
+            match body {
+                EventBody::Row(row) => {
+                    if let Some(error) = &row.error {
+                        it.errors.push(error.clone());
+                    }
+                    it.rows.push(row.clone());
+                }
+                EventBody::Launch(launch) => {
+                    let entry = it.launched.entry((launch.side, launch.case.clone())).or_default();
+                    entry.unknown += launch.unknown;
+                    for launched in &launch.compiled {
+                        match compiled.get(&(launch.side, launched.id.as_str())) {
+                            Some(compile) => entry.kernels.push(kernel_ir(compile, ir_dir, digests)?),
+                            None => entry.unknown += launched.launches,
+                        }
+                    }
+                }
+                EventBody::Outputs(outputs) => it.outputs.push(outputs.clone()),
+                EventBody::Proof(proof) if !proof.holds => {
+                    it.proof_failures.insert(proof.case.clone(), proof.detail.clone());
+                }
+                EventBody::Error(failure) => it.errors.push(failure.error.clone()),
+                EventBody::Config(config) if config.source == ConfigSource::Fallback => it.fallbacks += 1,
+                EventBody::Note(note) if note.topic == switchback_model::marker::FOREIGN_VENDOR_MODULE => {
+                    it.foreign_vendors.extend(loaded_vendors(&note.detail));
+                }
+                _ => {}
+            }
+        }
+        Ok(it)
+    }
+
+    /// Rows with a latency or, in an untimed cell, rows that ran.
+    #[must_use]
+    pub fn rows_ok(&self) -> u64 {
+        self.rows.iter().filter(|row| row.ok).count() as u64
+    }
+
+    /// All that cases launch on a side, each compiled form once however many cases launch it.
+    #[must_use]
+    pub fn kernels(&self, side: Side) -> Vec<KernelIr> {
+        let kernels: BTreeSet<&KernelIr> = self
+            .launched
+            .iter()
+            .filter(|((of, _), _)| *of == side)
+            .flat_map(|(_, launched)| &launched.kernels)
+            .collect();
+        kernels.into_iter().cloned().collect()
+    }
+
+    /// What one case launches on a side, each compiled form once.
+    #[must_use]
+    pub fn case_kernels(&self, side: Side, case: &CaseKey) -> Vec<KernelIr> {
+        let kernels: BTreeSet<&KernelIr> =
+            self.launched.get(&(side, case.clone())).iter().flat_map(|launched| &launched.kernels).collect();
+        kernels.into_iter().cloned().collect()
+    }
+
+    /// The child's exit status as a shell would say it; none while there is no outcome.
+    #[must_use]
+    pub fn status(&self) -> Option<i32> {
+        self.outcome.as_ref().map(Outcome::shell_status)
+    }
+}
+
+fn kernel_ir(compile: &Compile, ir_dir: &Path, digests: &mut DigestCache) -> Result<KernelIr, StoreError> {
+    let mut stages = BTreeMap::new();
+    for (stage, name) in &compile.stages {
+        let stage = Stage::from_name(stage);
+        let digest = digests.digest(ir_dir, &stage, name)?;
+        stages.insert(stage, digest);
+    }
+    Ok(KernelIr { kernel: compile.kernel.clone(), variant: compile.variant.clone(), stages })
+}
+
+/// Reads `loaded=a,b` out of a note `active=x loaded=a,b`.
+fn loaded_vendors(detail: &str) -> Vec<String> {
+    detail
+        .split_whitespace()
+        .filter_map(|word| word.strip_prefix("loaded="))
+        .flat_map(|names| names.split(','))
+        .filter(|name| !name.is_empty())
+        .map(str::to_owned)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn vendors_are_read_from_the_note() {
+        assert_eq!(loaded_vendors("active=mthreads loaded=cambricon,nvidia"), ["cambricon", "nvidia"]);
+        assert!(loaded_vendors("active=mthreads loaded=").is_empty());
+    }
+}

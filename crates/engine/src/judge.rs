@@ -1,0 +1,460 @@
+//! From attempts on disk to the report: conditions first, then rows, then the judge.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use switchback_model::case::CaseKey;
+use switchback_model::cell::Purpose;
+use switchback_model::conditions::Conditions;
+use switchback_model::event::OutputsVerdict;
+use switchback_model::finding::Finding;
+use switchback_model::operator::OperatorSpec;
+use switchback_model::report::{CaseReport, Controls, Naive, OperatorReport, Report, SCHEMA};
+use switchback_model::side::{Pairing, Side};
+use switchback_model::switch;
+use switchback_model::verdict::{ScreenVerdict, Verdict};
+use switchback_stats::effect::percent;
+use switchback_stats::input::{OperatorInput, Settings};
+use switchback_stats::judgement::{ControlsSummary, OperatorJudgement};
+use switchback_suites::suite;
+
+use crate::campaign::{Campaign, conditions_of_campaign};
+use crate::error::EngineError;
+use crate::evidence::Evidence;
+use crate::measure::{MeasuredCase, RoundEvidence, latency, measured_cases};
+use crate::observer::Phase;
+use crate::outputs::{self, CaseOutputs};
+use crate::request::Goal;
+use crate::schedule;
+use crate::state::Standing;
+
+/// An operator's rounds, read.
+struct Measured {
+    cases: Vec<MeasuredCase>,
+    outputs: CaseOutputs,
+    fallbacks: u64,
+    failed_cells: Vec<String>,
+}
+
+/// Judges what is on disk.
+///
+/// # Errors
+/// Rows were measured under different conditions (told by field, before a latency is read), or a file is damaged.
+pub fn judge(campaign: &mut Campaign) -> Result<Report, EngineError> {
+    let request = campaign.request.clone();
+    let rounds = read_rounds(campaign)?;
+    let (conditions, identity) = common_conditions(campaign, &rounds)?;
+    let controls: BTreeSet<String> = schedule::controls(&request, &campaign.screened).into_iter().collect();
+    let mut inputs = Vec::new();
+    let mut measured: BTreeMap<String, Measured> = BTreeMap::new();
+    for operator in &request.operators {
+        let name = &operator.operator;
+        let it = measure_operator(campaign, name, rounds.get(name).map_or(&[][..], Vec::as_slice));
+        inputs.push(operator_input(campaign, name, &it, &controls));
+        measured.insert(name.clone(), it);
+    }
+    let settings = Settings {
+        margin_percent: request.margin_pct,
+        rounds_requested: request.rounds,
+        ..Settings::default()
+    };
+    let judgement = switchback_stats::judge::judge(&inputs, &settings);
+    let operators = request
+        .operators
+        .iter()
+        .zip(&judgement.operators)
+        .map(|(spec, judged)| operator_report(campaign, spec, judged, &measured[&spec.operator], &controls))
+        .collect::<Result<Vec<_>, EngineError>>()?;
+    let any_round = rounds.values().any(|rounds| !rounds.is_empty());
+    let findings = findings(campaign, &operators);
+    Ok(Report {
+        schema: SCHEMA,
+        campaign: campaign.dir.name(),
+        switchback: request.switchback.clone(),
+        created_utc: request.created_utc.clone(),
+        switch: request.switch(),
+        suite: request.suite.clone(),
+        pairing: any_round.then_some(request.pairing),
+        rounds: request.rounds,
+        margin_pct: request.margin_pct,
+        conditions,
+        identity,
+        allowed: request.allowed.clone(),
+        operators,
+        controls: controls_report(&judgement.controls, &judgement.operators),
+        naive: naive(campaign, &controls)?,
+        elapsed_s: elapsed(campaign),
+        stamps: campaign.digests.stamps().clone(),
+        findings,
+    })
+}
+
+/// A round's evidence, owned.
+struct RoundRead {
+    round: u32,
+    evidence: Vec<Evidence>,
+}
+
+fn read_rounds(campaign: &mut Campaign) -> Result<BTreeMap<String, Vec<RoundRead>>, EngineError> {
+    let request = &campaign.request;
+    let mut all = BTreeMap::new();
+    if request.goal != Goal::Ab {
+        return Ok(all);
+    }
+    for operator in &request.operators {
+        let mut rounds = Vec::new();
+        for round in 1..=request.rounds {
+            let Some(attempts) = campaign.state.round(&operator.operator, round, request.pairing) else {
+                continue;
+            };
+            let dirs: Vec<_> = attempts.iter().map(|attempt| attempt.dir.clone()).collect();
+            let evidence = dirs
+                .iter()
+                .map(|dir| Evidence::read(dir, &campaign.dir.ir_dir(), &mut campaign.digests))
+                .collect::<Result<Vec<_>, _>>()?;
+            rounds.push(RoundRead { round, evidence });
+        }
+        all.insert(operator.operator.clone(), rounds);
+    }
+    Ok(all)
+}
+
+/// Compares the conditions of all rounds, and of an operator's rounds in all fields; returns those that agree.
+fn common_conditions(
+    campaign: &Campaign,
+    rounds: &BTreeMap<String, Vec<RoundRead>>,
+) -> Result<(Conditions, BTreeMap<String, String>), EngineError> {
+    let allowed: BTreeSet<String> = campaign.request.allowed.iter().cloned().collect();
+    let mut common: Option<(Conditions, BTreeMap<String, String>)> = None;
+    for rounds in rounds.values() {
+        let mut own: Option<&Conditions> = None;
+        for evidence in rounds.iter().flat_map(|round| &round.evidence) {
+            let differences = match own {
+                None => {
+                    own = Some(&evidence.conditions);
+                    match &common {
+                        None => {
+                            common = Some((
+                                conditions_of_campaign(&evidence.conditions),
+                                evidence.identity.clone(),
+                            ));
+                            Vec::new()
+                        }
+                        Some((common, _)) => {
+                            common.differences(&conditions_of_campaign(&evidence.conditions), &allowed)
+                        }
+                    }
+                }
+                Some(own) => own.differences(&evidence.conditions, &allowed),
+            };
+            if !differences.is_empty() {
+                return Err(EngineError::Conditions(differences));
+            }
+        }
+    }
+    Ok(common.unwrap_or_else(|| {
+        let screen = campaign.screen_evidence.values().find(|evidence| !evidence.conditions.0.is_empty());
+        screen
+            .map(|evidence| (conditions_of_campaign(&evidence.conditions), evidence.identity.clone()))
+            .unwrap_or_default()
+    }))
+}
+
+fn measure_operator(campaign: &Campaign, name: &str, rounds: &[RoundRead]) -> Measured {
+    let pairing = campaign.request.pairing;
+    let screens = Side::BOTH.map(|side| campaign.screen_evidence.get(&(name.to_owned(), side)));
+    let views: Vec<RoundEvidence<'_>> = rounds
+        .iter()
+        .filter_map(|round| {
+            let a = round.evidence.first()?;
+            Some(RoundEvidence { round: round.round, a, b: round.evidence.get(1).unwrap_or(a) })
+        })
+        .collect();
+    let cases = campaign
+        .screened
+        .get(name)
+        .map(|screened| measured_cases(&views, pairing, screened, screens))
+        .unwrap_or_default();
+    let evidence: Vec<&Evidence> = rounds.iter().flat_map(|round| &round.evidence).collect();
+    let fallbacks = evidence.iter().chain(screens.iter().flatten()).map(|evidence| evidence.fallbacks).sum();
+    Measured {
+        cases,
+        outputs: outputs::compare(screens, &evidence),
+        fallbacks,
+        failed_cells: failed_cells(campaign, name),
+    }
+}
+
+fn failed_cells(campaign: &Campaign, name: &str) -> Vec<String> {
+    campaign
+        .state
+        .cells()
+        .filter(|(cell, _)| cell.operator == name && matches!(cell.purpose, Purpose::Round(..)))
+        .filter_map(|(cell, _)| match campaign.state.standing(name, cell.purpose) {
+            Standing::Failed(attempt) => {
+                let outcome = attempt.outcome.as_ref()?;
+                Some(format!(
+                    "{}: ended with status {} after {:.0} s{}",
+                    cell.purpose,
+                    outcome.shell_status(),
+                    outcome.elapsed_s,
+                    if outcome.reason.is_empty() { String::new() } else { format!(", {}", outcome.reason) }
+                ))
+            }
+            Standing::Open | Standing::Done(_) => None,
+        })
+        .collect()
+}
+
+fn operator_input(
+    campaign: &Campaign,
+    name: &str,
+    measured: &Measured,
+    controls: &BTreeSet<String>,
+) -> OperatorInput {
+    let screened = campaign.screened.get(name);
+    let mut remarks = measured.failed_cells.clone();
+    if campaign.suite().tunes() && !measured.cases.is_empty() {
+        remarks.push(format!("configs were tuned on side {}", campaign.request.tune_on));
+    }
+    if measured.fallbacks > 0 {
+        remarks.push(format!(
+            "{} tuner keys were not in the recording: their configs may differ between the sides",
+            measured.fallbacks
+        ));
+    }
+    OperatorInput {
+        operator: name.to_owned(),
+        control: controls.contains(name),
+        all_identical: screened.is_some_and(|it| it.verdict == ScreenVerdict::NoIrDiff),
+        outputs_wrong: measured.outputs.worst() == Some(OutputsVerdict::Wrong),
+        process_paired: campaign.request.pairing == Pairing::Process,
+        order_shuffled: campaign.suite().shuffles_cases(),
+        rounds_requested: None,
+        remarks,
+        cases: measured.cases.iter().map(|case| case.input.clone()).collect(),
+    }
+}
+
+fn operator_report(
+    campaign: &Campaign,
+    spec: &OperatorSpec,
+    judged: &OperatorJudgement,
+    measured: &Measured,
+    controls: &BTreeSet<String>,
+) -> Result<OperatorReport, EngineError> {
+    let screened = campaign.screened.get(&spec.operator);
+    let is_measured = !measured.cases.is_empty();
+    let mut reasons: Vec<String> = screened.map(|it| it.reasons.clone()).unwrap_or_default();
+    if is_measured {
+        reasons.extend(judged.reasons.iter().cloned());
+    } else {
+        reasons.extend(measured.failed_cells.iter().cloned());
+    }
+    let hints = explain(campaign, spec, screened.map(|it| it.verdict))?;
+    let verdict =
+        if is_measured || judged.verdict == Verdict::Wrong { judged.verdict } else { Verdict::NotMeasured };
+    let pair = |interval: switchback_stats::effect::Interval| {
+        let [low, high] = interval.percent();
+        (low, high)
+    };
+    Ok(OperatorReport {
+        operator: spec.operator.clone(),
+        spec: spec.to_string(),
+        screen: screened.map(|it| it.verdict),
+        first_stage: screened.and_then(|it| it.first_stage.clone()),
+        control: controls.contains(&spec.operator),
+        verdict,
+        effect_pct: judged.effect.map(percent),
+        ci_pct: judged.ci.map(pair),
+        p_adjusted: judged.p_adjusted,
+        rounds: judged.rounds,
+        rounds_range_pct: judged.rounds_range.map(pair),
+        sign_stable: judged.sign_stable,
+        noise_a_pct: judged.noise_a.map(percent),
+        noise_b_pct: judged.noise_b.map(percent),
+        median_pct: judged.median_effect.map(percent),
+        geometric_mean_pct: judged.geometric_mean.map(percent),
+        outputs: measured.outputs.worst(),
+        outputs_cases: measured.outputs.counts(),
+        mixed: judged.mixed,
+        rounds_needed: judged.rounds_needed,
+        reasons,
+        hints,
+        kernels: screened.map(|it| it.kernels.clone()).unwrap_or_default(),
+        replay_fallbacks: measured.fallbacks,
+        cases: judged
+            .cases
+            .iter()
+            .zip(&measured.cases)
+            .map(|(judged, case)| CaseReport {
+                case: judged.case.clone(),
+                timer: case.timer,
+                a_us: judged.a_us,
+                b_us: judged.b_us,
+                effect_pct: judged.effect.map(percent),
+                ci_pct: judged.ci.map(pair),
+                q: judged.q,
+                rounds_pct: judged.round_effects.iter().map(|round| round.effect.map(percent)).collect(),
+                untouched: judged.untouched,
+                host_bound: judged.host_bound,
+                outputs: measured.outputs.of(&case.case),
+                notes: case.notes.iter().cloned().chain(judged.left_out.clone()).collect(),
+            })
+            .collect(),
+    })
+}
+
+/// The suite's explanation of an operator that has no rows or nothing compiled.
+fn explain(
+    campaign: &Campaign,
+    spec: &OperatorSpec,
+    verdict: Option<ScreenVerdict>,
+) -> Result<Vec<String>, EngineError> {
+    let failed = campaign.failed_attempt(&spec.operator).map(|(_, attempt)| attempt.dir.clone());
+    let attempt = match verdict {
+        Some(ScreenVerdict::NotCompiled) => {
+            match campaign.state.standing(&spec.operator, Purpose::Screen(Side::A)) {
+                Standing::Done(attempt) => Some(attempt.dir.clone()),
+                Standing::Open | Standing::Failed(_) => None,
+            }
+        }
+        Some(ScreenVerdict::IrChanged | ScreenVerdict::NoIrDiff) if failed.is_none() => None,
+        _ => failed,
+    };
+    let Some(dir) = attempt else { return Ok(Vec::new()) };
+    let evidence =
+        Evidence::read(&dir, &campaign.dir.ir_dir(), &mut crate::evidence::DigestCache::default())?;
+    let log = dir.log()?;
+    let findings = campaign.suite().explain(&suite::Evidence {
+        operator: &spec.operator,
+        status: evidence.status().unwrap_or(-1),
+        rows: evidence.rows_ok(),
+        kernels: evidence.launched.values().map(|launched| launched.kernels.len() as u64).sum(),
+        log: &log,
+        errors: &evidence.errors,
+        foreign_vendors: &evidence.foreign_vendors,
+        takes_dtypes: &campaign.takes_dtypes(&spec.operator),
+    });
+    Ok(findings
+        .into_iter()
+        .map(|finding| match finding.hint {
+            Some(hint) => format!("{}: {hint}", finding.detail),
+            None => finding.detail,
+        })
+        .collect())
+}
+
+fn controls_report(summary: &ControlsSummary, judged: &[OperatorJudgement]) -> Controls {
+    let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+    let worst = judged
+        .iter()
+        .flat_map(|operator| &operator.cases)
+        .filter(|case| case.untouched)
+        .filter_map(|case| case.effect)
+        .map(|effect| percent(effect.abs()))
+        .fold(None, |worst: Option<f64>, effect| Some(worst.map_or(effect, |worst| worst.max(effect))));
+    Controls {
+        cases: count(summary.cases),
+        processes: count(summary.processes),
+        floor_pct: summary.floor.map(percent),
+        worst_pct: worst,
+        tau_pct: (summary.operators > 0).then(|| percent(summary.tau)),
+        false_positives: count(summary.false_positives),
+        upper95: (summary.cases > 0).then_some(summary.upper95),
+    }
+}
+
+/// What one process a side would have read on the controls' cases: one round, no repeat.
+fn naive(campaign: &mut Campaign, controls: &BTreeSet<String>) -> Result<Option<Naive>, EngineError> {
+    if !campaign.request.naive {
+        return Ok(None);
+    }
+    let mut effects: Vec<f64> = Vec::new();
+    for operator in controls {
+        let Some(attempts) = campaign.state.naive_round(operator, 1) else { continue };
+        let dirs: Vec<_> = attempts.iter().map(|attempt| attempt.dir.clone()).collect();
+        let mut sides: Vec<BTreeMap<CaseKey, f64>> = Vec::new();
+        for dir in dirs {
+            let evidence = Evidence::read(&dir, &campaign.dir.ir_dir(), &mut campaign.digests)?;
+            sides.push(
+                evidence
+                    .rows
+                    .iter()
+                    .filter_map(|row| {
+                        latency(row, Pairing::Process)
+                            .ok()
+                            .map(|(latency_us, _)| (row.case.clone(), latency_us))
+                    })
+                    .collect(),
+            );
+        }
+        if let [a, b] = &sides[..] {
+            effects.extend(a.iter().filter_map(|(case, a_us)| {
+                b.get(case).and_then(|b_us| switchback_stats::effect::effect(*a_us, *b_us)).map(percent)
+            }));
+        }
+    }
+    if effects.is_empty() {
+        return Ok(None);
+    }
+    let sizes: Vec<f64> = effects.iter().map(|effect| effect.abs()).collect();
+    let worst =
+        effects.iter().copied().fold(0.0, |worst: f64, it| if it.abs() > worst.abs() { it } else { worst });
+    Ok(Some(Naive {
+        cases: u32::try_from(effects.len()).unwrap_or(u32::MAX),
+        over_1_pct: u32::try_from(sizes.iter().filter(|size| **size > 1.0).count()).unwrap_or(u32::MAX),
+        worst_pct: worst,
+        floor_pct: switchback_stats::effect::quantile(&sizes, 0.95).unwrap_or(0.0),
+    }))
+}
+
+fn elapsed(campaign: &Campaign) -> Vec<(String, f64)> {
+    let mut seconds: BTreeMap<Phase, f64> = BTreeMap::new();
+    for (cell, attempts) in campaign.state.cells() {
+        let phase = match cell.purpose {
+            Purpose::Tune(_) => Phase::Tune,
+            Purpose::Screen(_) => Phase::Screen,
+            Purpose::Round(..) | Purpose::Naive(..) | Purpose::Run => Phase::Measure,
+        };
+        let spent: f64 = attempts
+            .iter()
+            .filter_map(|attempt| attempt.outcome.as_ref())
+            .map(|outcome| outcome.elapsed_s)
+            .sum();
+        *seconds.entry(phase).or_default() += spent;
+    }
+    seconds.into_iter().map(|(phase, spent)| (phase.name().to_owned(), spent)).collect()
+}
+
+fn findings(campaign: &Campaign, operators: &[OperatorReport]) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let request = &campaign.request;
+    let names = request.switch().name();
+    let screened: Vec<ScreenVerdict> = operators.iter().filter_map(|operator| operator.screen).collect();
+    let compiled = screened
+        .iter()
+        .filter(|verdict| matches!(verdict, ScreenVerdict::IrChanged | ScreenVerdict::NoIrDiff));
+    let (compiled, changed) =
+        (compiled.count(), screened.iter().filter(|verdict| **verdict == ScreenVerdict::IrChanged).count());
+    if screened.len() == operators.len() && compiled > 0 && changed == 0 && request.goal != Goal::Run {
+        let verb = if compiled == 1 { "operator compiles" } else { "operators compile" };
+        findings.push(Finding::warning(
+            "the switch changes something",
+            format!(
+                "{compiled} {verb} to identical code under both settings ({} against {})",
+                switch::describe(&request.switch().a),
+                switch::describe(&request.switch().b)
+            ),
+            format!("is `{names}` misspelt, or read under another name or value by this compiler?"),
+        ));
+    }
+    let unscreened = operators.len() - screened.len();
+    if unscreened > 0 && request.goal != Goal::Run {
+        findings.push(Finding::warning(
+            "all operators are screened",
+            format!("{unscreened} of {} are not", operators.len()),
+            format!("`switchback resume {}` goes on", campaign.dir.root().display()),
+        ));
+    }
+    findings
+}

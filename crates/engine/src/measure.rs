@@ -1,0 +1,259 @@
+//! Rounds as the judge wants them: each case's latency on both sides, or why it has none.
+
+use std::collections::BTreeMap;
+
+use switchback_model::case::CaseKey;
+use switchback_model::event::{Row, Timer};
+use switchback_model::side::{Pairing, Side};
+use switchback_stats::input::{CaseInput, CaseRound};
+use switchback_stats::summary::{Sample, median_over_repeats, resolution_us, summarise};
+
+use crate::evidence::Evidence;
+use crate::screen::{Screened, same_code};
+
+/// From this many samples on, the smallest step between them is taken for the timer's resolution.
+const SAMPLES_FOR_RESOLUTION: usize = 20;
+
+/// One round's evidence: of one attempt a side, or of one attempt for both.
+#[derive(Debug, Clone, Copy)]
+pub struct RoundEvidence<'a> {
+    /// The round, from 1.
+    pub round: u32,
+    /// What measured A.
+    pub a: &'a Evidence,
+    /// What measured B; the same as `a` in duet pairing.
+    pub b: &'a Evidence,
+}
+
+/// A case's rounds and what is to be said of it.
+#[derive(Debug, Clone)]
+pub struct MeasuredCase {
+    /// The case.
+    pub case: CaseKey,
+    /// For the judge.
+    pub input: CaseInput,
+    /// The timer of its rows, if they agree.
+    pub timer: Option<Timer>,
+    /// Sentences.
+    pub notes: Vec<String>,
+}
+
+/// The latency of one row, microseconds, and the timer's resolution (0 if unknown).
+///
+/// Duet and gated rows: the interquartile mean by position in the block. Others: the median over repeats of their
+/// medians, as the scripts had it; a row without samples has the latency that its benchmark printed.
+///
+/// # Errors
+/// A sentence: the row failed, or its samples are no latencies.
+pub fn latency(row: &Row, pairing: Pairing) -> Result<(f64, f64), String> {
+    if !row.ok {
+        let error = row.error.as_deref().unwrap_or("no reason given");
+        return Err(format!("side {} failed: {}", row.side, first_line(error)));
+    }
+    if row.samples_us.iter().all(Vec::is_empty) {
+        return row
+            .latency_us
+            .map(|latency_us| (latency_us, 0.0))
+            .ok_or_else(|| format!("side {} has no sample: {} were dropped", row.side, row.dropped));
+    }
+    let all = row.samples_us.concat();
+    let step_us = if all.len() >= SAMPLES_FOR_RESOLUTION { resolution_us(&all) } else { 0.0 };
+    let latency_us = if pairing == Pairing::Duet || row.timer == Some(Timer::Gated) {
+        let samples: Vec<Sample> = row
+            .samples_us
+            .iter()
+            .flat_map(|block| {
+                (0u32..).zip(block).map(|(position, latency_us)| Sample { position, latency_us: *latency_us })
+            })
+            .collect();
+        summarise(&samples).map(|summary| summary.latency_us)
+    } else {
+        median_over_repeats(&row.samples_us)
+    };
+    latency_us.map(|latency_us| (latency_us, step_us)).map_err(|error| format!("side {}: {error}", row.side))
+}
+
+fn first_line(text: &str) -> &str {
+    text.lines().next().unwrap_or_default()
+}
+
+/// Puts an operator's rounds together, cases in the order in which they first appear.
+#[must_use]
+pub fn measured_cases(
+    rounds: &[RoundEvidence<'_>],
+    pairing: Pairing,
+    screened: &Screened,
+    screen_evidence: [Option<&Evidence>; 2],
+) -> Vec<MeasuredCase> {
+    let mut order: Vec<CaseKey> = Vec::new();
+    for round in rounds {
+        for row in sides_rows(round).into_iter().flatten() {
+            if !order.contains(&row.case) {
+                order.push(row.case.clone());
+            }
+        }
+    }
+    // Cases run in another order in each round; readers want the suite's own, which screening kept.
+    if let Some(screen) = screen_evidence[0] {
+        let place: BTreeMap<&CaseKey, usize> =
+            screen.rows.iter().enumerate().map(|(index, row)| (&row.case, index)).collect();
+        order.sort_by_key(|case| place.get(case).copied().unwrap_or(usize::MAX));
+    }
+    order.into_iter().map(|case| measured_case(case, rounds, pairing, screened, screen_evidence)).collect()
+}
+
+fn sides_rows<'a>(round: &RoundEvidence<'a>) -> [Vec<&'a Row>; 2] {
+    [(round.a, Side::A), (round.b, Side::B)]
+        .map(|(evidence, side)| evidence.rows.iter().filter(|row| row.side == side).collect())
+}
+
+fn measured_case(
+    case: CaseKey,
+    rounds: &[RoundEvidence<'_>],
+    pairing: Pairing,
+    screened: &Screened,
+    screen_evidence: [Option<&Evidence>; 2],
+) -> MeasuredCase {
+    let mut notes: Vec<String> = Vec::new();
+    let mut timers: Vec<Timer> = Vec::new();
+    let mut host_bound = false;
+    let mut steps_us: Vec<f64> = Vec::new();
+    let mut case_rounds = Vec::new();
+    for round in rounds {
+        let mut it = CaseRound { round: round.round, ..CaseRound::default() };
+        let mut round_timers = Vec::new();
+        let [rows_a, rows_b] = sides_rows(round);
+        for (side, evidence, rows) in [(Side::A, round.a, rows_a), (Side::B, round.b, rows_b)] {
+            let Some(row) = rows.into_iter().find(|row| row.case == case) else { continue };
+            host_bound |= row.host_bound;
+            round_timers.extend(row.timer);
+            if let Some(reason) = &row.timer_reason {
+                say(&mut notes, first_line(reason));
+            }
+            if let Some(screen) = screen_evidence[usize::from(side == Side::B)]
+                && let Err(reason) = same_code(screen, evidence, side, &case)
+            {
+                it.excluded.get_or_insert(reason);
+            }
+            if let Some(reason) = evidence.proof_failures.get(&case) {
+                it.excluded.get_or_insert(format!("the duet proof failed: {reason}"));
+            }
+            match latency(row, pairing) {
+                Ok((latency_us, step_us)) => {
+                    steps_us.push(step_us);
+                    match side {
+                        Side::A => it.a_us = Some(latency_us),
+                        Side::B => it.b_us = Some(latency_us),
+                    }
+                }
+                Err(reason) => {
+                    it.excluded.get_or_insert(reason);
+                }
+            }
+        }
+        if let [one, two] = round_timers[..]
+            && one != two
+        {
+            it.excluded.get_or_insert(format!("timed {one} on side A and {two} on side B"));
+        }
+        if let Some(reason) = &it.excluded {
+            say(&mut notes, &format!("round {}: {reason}", round.round));
+        }
+        timers.extend(round_timers);
+        case_rounds.push(it);
+    }
+    timers.dedup();
+    let mut different = timers.clone();
+    different.sort_unstable();
+    different.dedup();
+    if different.len() > 1 {
+        let names: Vec<String> = different.iter().map(ToString::to_string).collect();
+        say(&mut notes, &format!("rounds were timed differently: {}", names.join(", ")));
+    }
+    let timer = timers.first().copied();
+    let resolution_us = steps_us.into_iter().fold(f64::INFINITY, f64::min);
+    MeasuredCase {
+        input: CaseInput {
+            case: case.to_string(),
+            timer: timer.map(|timer| timer.to_string()).unwrap_or_default(),
+            untouched: screened.untouched.get(&case).copied().unwrap_or(false),
+            host_bound,
+            resolution_us: if resolution_us.is_finite() { resolution_us } else { 0.0 },
+            rounds: case_rounds,
+        },
+        case,
+        timer,
+        notes,
+    }
+}
+
+fn say(notes: &mut Vec<String>, text: &str) {
+    if !notes.iter().any(|note| note == text) {
+        notes.push(text.to_owned());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(side: Side, samples_us: Vec<Vec<f64>>) -> Row {
+        Row {
+            operator: "add".into(),
+            side,
+            case: CaseKey { dtype: "f32".into(), input: "[8]".into(), occurrence: 0 },
+            ok: true,
+            error: None,
+            timer: Some(Timer::Direct),
+            timer_reason: None,
+            samples_us,
+            latency_us: None,
+            baseline_us: None,
+            host_us: None,
+            host_bound: false,
+            dropped: 0,
+        }
+    }
+
+    #[test]
+    fn positions_in_duet_repeats_in_process() {
+        // Two positions, 10 and 20: each weighs the same. As repeats: medians 15 and 15.
+        let it = row(Side::A, vec![vec![10.0, 20.0], vec![10.0, 20.0]]);
+        assert_eq!(latency(&it, Pairing::Duet), Ok((15.0, 0.0)));
+        let repeats = row(Side::A, vec![vec![1.0, 2.0, 9.0], vec![4.0], vec![3.0]]);
+        assert_eq!(latency(&repeats, Pairing::Process), Ok((3.0, 0.0)));
+    }
+
+    #[test]
+    fn rows_without_samples_have_what_was_printed_or_say_why_not() {
+        let mut it = row(Side::B, vec![]);
+        it.dropped = 7;
+        assert_eq!(latency(&it, Pairing::Process), Err("side B has no sample: 7 were dropped".into()));
+        it.latency_us = Some(5.5);
+        assert_eq!(latency(&it, Pairing::Process), Ok((5.5, 0.0)));
+        it.ok = false;
+        it.error = Some("out of memory\nmore".into());
+        assert_eq!(latency(&it, Pairing::Process), Err("side B failed: out of memory".into()));
+    }
+
+    #[test]
+    fn sides_timed_differently_are_not_compared() {
+        let screened = Screened {
+            verdict: switchback_model::verdict::ScreenVerdict::IrChanged,
+            first_stage: None,
+            kernels: vec![],
+            untouched: BTreeMap::new(),
+            reasons: vec![],
+        };
+        let a = Evidence { rows: vec![row(Side::A, vec![vec![2.0]])], ..Evidence::default() };
+        let mut fallback = row(Side::B, vec![vec![1.0]]);
+        fallback.timer = Some(Timer::Graph);
+        let b = Evidence { rows: vec![fallback], ..Evidence::default() };
+        let rounds = [RoundEvidence { round: 1, a: &a, b: &b }];
+        let cases = measured_cases(&rounds, Pairing::Process, &screened, [None, None]);
+        assert_eq!(
+            cases[0].input.rounds[0].excluded.as_deref(),
+            Some("timed direct on side A and graph on side B")
+        );
+    }
+}

@@ -1,0 +1,203 @@
+//! Orders: what one cell is told, from the request, the suite and what is done.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+use switchback_device::Backend;
+use switchback_model::cell::{CellKey, Purpose};
+use switchback_model::event::PROTOCOL;
+use switchback_model::operator::OperatorSpec;
+use switchback_model::order::{Measure, Order, Tuning};
+use switchback_model::side::{CellSides, Side};
+use switchback_store::StoreError;
+use switchback_store::attempt::{self, AttemptDir};
+use switchback_store::campaign_dir::CampaignDir;
+use switchback_store::path_name::path_name;
+use switchback_suites::suite::{CellRequest, Suite};
+
+use crate::request::{Goal, Request};
+use crate::schedule::seed;
+use crate::state::{Standing, State};
+
+/// Claims a cell's next attempt and writes its order.
+///
+/// # Errors
+/// The campaign's folder cannot be written.
+pub fn write(
+    campaign: &CampaignDir,
+    request: &Request,
+    suite: &dyn Suite,
+    backend: &Backend,
+    state: &State,
+    cell: &CellKey,
+) -> Result<AttemptDir, StoreError> {
+    let operator = request
+        .operators
+        .iter()
+        .find(|operator| operator.operator == cell.operator)
+        .cloned()
+        .unwrap_or_else(|| OperatorSpec::named(&cell.operator));
+    let recording = recording(request, state, &cell.operator);
+    let measure = measure(request, suite, backend, cell, recording.clone());
+    let sides = cell.purpose.sides();
+    let cache_dir = campaign.cache_dir().join(path_name(&cell.operator)).join(sides.to_string());
+    std::fs::create_dir_all(&cache_dir).map_err(|source| StoreError::Io {
+        action: "create",
+        path: cache_dir.clone(),
+        source,
+    })?;
+    let (number, attempt) = attempt::claim(campaign, cell)?;
+    let mut command = suite.cell_command(&CellRequest {
+        operator: &operator,
+        purpose: cell.purpose,
+        measure: &measure,
+        probe_dir: &campaign.probe_dir(),
+        cache_dir: &cache_dir,
+    });
+    let switch = request.switch();
+    // In duet pairing the child sets each side's variables itself: it must start with neither.
+    for name in switch.names() {
+        let value = match sides {
+            CellSides::A => switch.a.get(&name).cloned().flatten(),
+            CellSides::B => switch.b.get(&name).cloned().flatten(),
+            CellSides::Both => None,
+        };
+        command.env.insert(name, value);
+    }
+    if request.goal == Goal::Run {
+        for name in switch.names() {
+            command.env.remove(&name);
+        }
+    }
+    for (name, value) in &request.options.env {
+        command.env.insert(name.clone(), value.clone());
+    }
+    command.env.extend(backend.child_variables(&request.card));
+    let order = Order {
+        protocol: PROTOCOL,
+        campaign: request.id.clone(),
+        conditions: conditions(request, suite, &operator, cell.purpose, recording.as_deref()),
+        identity: BTreeMap::from([
+            ("switchback".to_owned(), request.switchback.clone()),
+            ("seed".to_owned(), measure.seed.to_string()),
+        ]),
+        operator,
+        purpose: cell.purpose,
+        attempt: number,
+        attempt_dir: attempt.path().to_owned(),
+        ir_dir: campaign.ir_dir(),
+        command,
+        switch,
+        measure,
+        timeout_s: request.cell_timeout_s,
+        card: request.card.clone(),
+    };
+    attempt.write_order(&order)?;
+    Ok(attempt)
+}
+
+/// The recording that an operator's cells replay, once its tuning cell is done.
+fn recording(request: &Request, state: &State, operator: &str) -> Option<PathBuf> {
+    match state.standing(operator, Purpose::Tune(request.tune_on)) {
+        Standing::Done(attempt) => {
+            let path = attempt.dir.recording_path();
+            path.join("records.json").is_file().then_some(path)
+        }
+        Standing::Open | Standing::Failed(_) => None,
+    }
+}
+
+fn measure(
+    request: &Request,
+    suite: &dyn Suite,
+    backend: &Backend,
+    cell: &CellKey,
+    recording: Option<PathBuf>,
+) -> Measure {
+    let it = &request.measure;
+    let tuning = match cell.purpose {
+        Purpose::Tune(_) => Tuning::Record,
+        _ if suite.tunes() && recording.is_some() => Tuning::Replay,
+        _ => Tuning::Off,
+    };
+    let timed = !matches!(cell.purpose, Purpose::Tune(_) | Purpose::Screen(_));
+    // Both sides of a round draw the same order of cases; another round draws another.
+    let round = cell.purpose.round().map_or_else(|| cell.purpose.to_string(), |round| format!("r{round}"));
+    let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
+    Measure {
+        timed,
+        timer: it.timer,
+        warmup_ms: it.warmup_ms,
+        sample_ms: it.sample_ms,
+        direct_repeat: it.direct_repeat,
+        blocks: it.blocks,
+        block_length: it.block_length,
+        cache_state: it.cache_state,
+        seed: seed(request.seed, &[&cell.operator, &round]),
+        tuning,
+        recording: (tuning == Tuning::Replay).then_some(recording).flatten(),
+        with_baseline: it.with_baseline,
+        keep_ir: true,
+        capture_denied: owned(backend.capture_denied),
+        capture_fatal: owned(backend.capture_fatal),
+        capture_poisoned: owned(backend.capture_poisoned),
+        capture_supported: backend.capture_supported,
+        vendor: backend.vendor.to_owned(),
+    }
+}
+
+fn conditions(
+    request: &Request,
+    suite: &dyn Suite,
+    operator: &OperatorSpec,
+    purpose: Purpose,
+    recording: Option<&Path>,
+) -> BTreeMap<String, String> {
+    let it = &request.measure;
+    let pairing = match purpose {
+        Purpose::Round(_, CellSides::Both) => "duet",
+        Purpose::Round(..) | Purpose::Naive(..) => "process",
+        Purpose::Run | Purpose::Tune(_) | Purpose::Screen(_) => "single",
+    };
+    let mut conditions = request.facts.clone();
+    conditions.extend(suite.conditions(operator));
+    let own = [
+        ("backend", request.card.backend.clone()),
+        ("suite", request.suite.clone()),
+        ("timer", it.timer.to_string()),
+        ("cache_state", format!("{:?}", it.cache_state).to_lowercase()),
+        ("warmup_ms", it.warmup_ms.to_string()),
+        ("sample_ms", it.sample_ms.to_string()),
+        ("regime", "burst".to_owned()),
+        ("pairing", pairing.to_owned()),
+        ("tuner_cache", "isolated".to_owned()),
+        ("direct_repeat", it.direct_repeat.to_string()),
+        ("measurement_path", suite.measurement_path()),
+        ("recording", recording.map_or_else(|| "none".to_owned(), digest_of_recording)),
+    ];
+    for (field, value) in own {
+        conditions.insert(field.to_owned(), value);
+    }
+    conditions
+}
+
+/// Names a recording by its content, so that two campaigns with equal choices agree.
+fn digest_of_recording(path: &Path) -> String {
+    let mut hasher = Sha256::new();
+    for name in ["meta.json", "records.json"] {
+        hasher.update(std::fs::read(path.join(name)).unwrap_or_default());
+        hasher.update([0]);
+    }
+    hasher.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The side that a cell of one side measures.
+#[must_use]
+pub fn single_side(purpose: Purpose) -> Option<Side> {
+    match purpose.sides() {
+        CellSides::A => Some(Side::A),
+        CellSides::B => Some(Side::B),
+        CellSides::Both => None,
+    }
+}

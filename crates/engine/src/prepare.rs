@@ -1,0 +1,298 @@
+//! From what a user asks to a request: the suite, the card, the operators found, the checks passed.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use switchback_device::Backend;
+use switchback_model::finding::Finding;
+use switchback_model::operator::OperatorSpec;
+use switchback_model::side::{Pairing, Side};
+use switchback_model::switch::Switch;
+use switchback_store::campaign_dir::CampaignDir;
+use switchback_suites::registry;
+use switchback_suites::suite::{Offered, Suite, SuiteOptions};
+
+use crate::campaign::Campaign;
+use crate::cards::{self, ChosenCard};
+use crate::error::EngineError;
+use crate::preflight;
+use crate::request::{Goal, MeasureRequest, Request};
+
+/// What a user asks for, before it is held against the machine.
+#[derive(Debug, Clone)]
+pub struct Ask {
+    /// How far to go.
+    pub goal: Goal,
+    /// The suite's name.
+    pub suite: String,
+    /// The suite's options.
+    pub options: SuiteOptions,
+    /// Operators as they were written; none means all that the suite offers.
+    pub operators: Vec<OperatorSpec>,
+    /// What the sides differ in; empty for a single run.
+    pub switch: Switch,
+    /// Pairing; none for the suite's own first choice.
+    pub pairing: Option<Pairing>,
+    /// Rounds.
+    pub rounds: u32,
+    /// Margin, percent.
+    pub margin_pct: f64,
+    /// Operators with identical code to be measured as controls.
+    pub controls: u32,
+    /// True to measure all operators with identical code.
+    pub measure_identical: bool,
+    /// True to measure controls one process a side as well.
+    pub naive: bool,
+    /// The side that tunes.
+    pub tune_on: Side,
+    /// Seed; none draws one.
+    pub seed: Option<u64>,
+    /// Seconds a cell may take.
+    pub cell_timeout_s: f64,
+    /// Seconds after which no cell is started.
+    pub time_budget_s: Option<f64>,
+    /// Fields of the conditions that may differ.
+    pub allowed: BTreeSet<String>,
+    /// How to measure.
+    pub measure: MeasureRequest,
+    /// The back end's name.
+    pub backend: Option<String>,
+    /// Cards by index or UUID.
+    pub devices: Vec<String>,
+    /// The version of switchback.
+    pub version: String,
+}
+
+/// An ask that the machine can serve.
+pub struct Prepared {
+    /// The request.
+    pub request: Request,
+    /// The suite.
+    pub suite: Box<dyn Suite>,
+    /// The back end.
+    pub backend: &'static Backend,
+    /// All cards that were asked for.
+    pub cards: Vec<ChosenCard>,
+    /// What the checks found, failures aside.
+    pub findings: Vec<Finding>,
+    /// All that the suite offers.
+    pub offered: Vec<Offered>,
+}
+
+/// Holds an ask against the machine: finds cards and operators, runs the checks.
+///
+/// # Errors
+/// Whatever is missing or wrong, before anything is measured.
+pub fn prepare(ask: Ask, program: &Path) -> Result<Prepared, EngineError> {
+    let cards =
+        cards::choose(&ask.suite, ask.backend.as_deref(), &ask.devices, |name| std::env::var(name).ok())?;
+    let Some(card) = cards.first().cloned() else {
+        return Err(EngineError::usage("no card was named", "`--devices 0`"));
+    };
+    let mut options = ask.options;
+    options.backend = card.backend.name.to_owned();
+    let suite = registry::suite(&ask.suite, &options, program)?;
+    let scratch = scratch()?;
+    preflight::unpack(suite.as_ref(), scratch.path())?;
+    // A missing folder is told before a listing of it fails.
+    let early = preflight::passed(preflight::check(suite.as_ref(), &[], scratch.path()))?;
+    let offered = preflight::offered(suite.as_ref(), scratch.path())?;
+    let asked = if ask.operators.is_empty() {
+        offered
+            .iter()
+            .map(|it| OperatorSpec {
+                operator: it.operator.clone(),
+                file: it.file.clone(),
+                dtypes: Vec::new(),
+            })
+            .collect()
+    } else {
+        ask.operators
+    };
+    let operators = suite.resolve(&asked, &offered)?;
+    let findings = if operators.is_empty() {
+        early
+    } else {
+        let of_operators = preflight::passed(preflight::check(suite.as_ref(), &operators, scratch.path()))?;
+        early
+            .into_iter()
+            .filter(|finding| !of_operators.contains(finding))
+            .chain(of_operators.clone())
+            .collect()
+    };
+    let names: BTreeSet<&str> = operators.iter().map(|operator| operator.operator.as_str()).collect();
+    if names.len() < operators.len() {
+        return Err(EngineError::usage(
+            "an operator is named twice",
+            "name it once with all its dtypes, as in `add::float16,float32`",
+        ));
+    }
+    let pairings = suite.pairings();
+    let pairing = match ask.pairing {
+        None => pairings.first().copied().unwrap_or(Pairing::Process),
+        Some(pairing) if pairings.contains(&pairing) => pairing,
+        Some(pairing) => {
+            return Err(EngineError::usage(
+                format!("suite `{}` cannot pair by `{pairing}`", ask.suite),
+                "`--pairing process` works with every suite",
+            ));
+        }
+    };
+    let takes_dtypes = offered
+        .iter()
+        .filter(|it| names.contains(it.operator.as_str()) && !it.dtypes.is_empty())
+        .map(|it| (it.operator.clone(), it.dtypes.clone()))
+        .collect();
+    let request = Request {
+        schema: 1,
+        switchback: ask.version,
+        id: new_id(),
+        created_utc: jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+        goal: ask.goal,
+        suite: ask.suite,
+        pairing,
+        rounds: ask.rounds,
+        margin_pct: ask.margin_pct,
+        controls: ask.controls,
+        measure_identical: ask.measure_identical,
+        naive: ask.naive,
+        tune_on: ask.tune_on,
+        seed: ask.seed.unwrap_or_else(|| rand::random::<u64>() >> 11),
+        cell_timeout_s: ask.cell_timeout_s,
+        time_budget_s: ask.time_budget_s,
+        allowed: ask.allowed.into_iter().collect(),
+        operators,
+        measure: ask.measure,
+        switch: (&ask.switch).into(),
+        options,
+        card: card.card,
+        facts: card.facts,
+        takes_dtypes,
+    };
+    request.check()?;
+    Ok(Prepared { request, suite, backend: card.backend, cards, findings, offered })
+}
+
+/// Operators that a suite offers, and what the checks found, without asking for any.
+///
+/// # Errors
+/// As [`prepare`].
+pub fn operators(suite: &str, options: &SuiteOptions, program: &Path) -> Result<Vec<Offered>, EngineError> {
+    let suite = registry::suite(suite, options, program)?;
+    let scratch = scratch()?;
+    preflight::unpack(suite.as_ref(), scratch.path())?;
+    preflight::offered(suite.as_ref(), scratch.path())
+}
+
+/// What a suite's checks find on this machine, without asking for any operator.
+///
+/// # Errors
+/// No such suite, or an option that it needs is missing.
+pub fn checks(suite: &str, options: &SuiteOptions, program: &Path) -> Result<Vec<Finding>, EngineError> {
+    let suite = registry::suite(suite, options, program)?;
+    let scratch = scratch()?;
+    preflight::unpack(suite.as_ref(), scratch.path())?;
+    Ok(preflight::check(suite.as_ref(), &[], scratch.path()))
+}
+
+fn scratch() -> Result<tempfile::TempDir, EngineError> {
+    tempfile::Builder::new().prefix("switchback-").tempdir().map_err(|source| {
+        EngineError::Store(switchback_store::StoreError::Io {
+            action: "create a folder in",
+            path: std::env::temp_dir(),
+            source,
+        })
+    })
+}
+
+fn new_id() -> String {
+    format!("{:016x}", rand::random::<u64>())
+}
+
+/// Where a campaign's folder is to be.
+#[derive(Debug, Clone)]
+pub enum Place {
+    /// Where the user said.
+    Out(PathBuf),
+    /// A new folder below this one, named after the switch.
+    Below(PathBuf),
+}
+
+impl Prepared {
+    /// Makes the campaign's folder, or goes on with the unfinished one of the same request that is there.
+    ///
+    /// # Errors
+    /// The folder holds something else, or a campaign of another request.
+    pub fn open(self, place: &Place) -> Result<Campaign, EngineError> {
+        let root = match place {
+            Place::Out(root) => root.clone(),
+            Place::Below(runs) => {
+                let name = match self.request.goal {
+                    Goal::Run => format!("run-{}", self.request.suite),
+                    Goal::Screen => format!("screen-{}", self.request.switch().name()),
+                    Goal::Ab => self.request.switch().name(),
+                };
+                switchback_store::campaign_dir::new_root(runs, &name)
+            }
+        };
+        if CampaignDir::is_campaign(&root) {
+            let dir = CampaignDir::open(&root)?;
+            let there: Request = dir.request()?;
+            if let Some((field, here, there)) = self.request.difference(&there) {
+                return Err(EngineError::OtherRequest { path: root, field, there, here });
+            }
+            let request = Request { time_budget_s: self.request.time_budget_s, ..there };
+            return Campaign::open(dir, request, self.suite, self.backend);
+        }
+        let dir = CampaignDir::create(&root, &self.request)?;
+        Campaign::open(dir, self.request, self.suite, self.backend)
+    }
+}
+
+/// Opens a campaign's folder to go on with it.
+///
+/// # Errors
+/// No campaign, another process works in it, or its card is not there.
+pub fn resume(root: &Path, program: &Path) -> Result<Campaign, EngineError> {
+    let (dir, request, suite, backend) = parts(root, program)?;
+    Campaign::open(dir, request, suite, backend)
+}
+
+/// Opens a campaign's folder to read it; works while another process runs it, and on a machine without its card.
+///
+/// # Errors
+/// No campaign, or a damaged one.
+pub fn read(root: &Path, program: &Path) -> Result<Campaign, EngineError> {
+    let (dir, request, suite, backend) = parts(root, program)?;
+    Campaign::read(dir, request, suite, backend)
+}
+
+type Parts = (CampaignDir, Request, Box<dyn Suite>, &'static Backend);
+
+fn parts(root: &Path, program: &Path) -> Result<Parts, EngineError> {
+    let dir = CampaignDir::open(root)?;
+    let request: Request = dir.request()?;
+    let suite = registry::suite(&request.suite, &request.options, program)?;
+    let backend = Backend::named(&request.card.backend).ok_or_else(|| EngineError::NoRun {
+        path: root.to_owned(),
+        detail: format!(
+            "its card has the back end `{}`, which this version does not know",
+            request.card.backend
+        ),
+    })?;
+    Ok((dir, request, suite, backend))
+}
+
+/// Facts of a request that a plan or a dry run prints: name and value.
+#[must_use]
+pub fn facts(request: &Request) -> BTreeMap<&'static str, String> {
+    BTreeMap::from([
+        ("suite", request.suite.clone()),
+        ("pairing", request.pairing.to_string()),
+        ("rounds", request.rounds.to_string()),
+        ("timer", request.measure.timer.to_string()),
+        ("card", format!("{} {}", request.card.backend, request.card.index)),
+        ("cell timeout", format!("{} s", request.cell_timeout_s)),
+        ("seed", request.seed.to_string()),
+    ])
+}

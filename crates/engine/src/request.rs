@@ -1,0 +1,336 @@
+//! The request: what a user asked for, resolved against the machine and written once (`campaign.toml`).
+//!
+//! It never changes after; everything that a campaign does follows from it and from the outcomes on disk.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use switchback_model::card::Card;
+use switchback_model::operator::OperatorSpec;
+use switchback_model::order::{CacheState, TimerChoice};
+use switchback_model::side::{Pairing, Side};
+use switchback_model::switch::Switch;
+use switchback_suites::suite::SuiteOptions;
+
+use crate::error::EngineError;
+
+/// How far a campaign goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Goal {
+    /// One measured run, no comparison.
+    Run,
+    /// Both sides' code, no times.
+    Screen,
+    /// Screening, then rounds of measuring.
+    Ab,
+}
+
+/// How rows are measured.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MeasureRequest {
+    /// The timer that is asked for.
+    pub timer: TimerChoice,
+    /// Warm-up before a case's first sample, milliseconds.
+    pub warmup_ms: f64,
+    /// Time for a case's samples a side, milliseconds.
+    pub sample_ms: f64,
+    /// Calls of the benchmark's timing function a row (`direct`).
+    pub direct_repeat: u32,
+    /// Blocks a side (duet).
+    pub blocks: u32,
+    /// Samples a block (duet).
+    pub block_length: u32,
+    /// Cache state before a sample.
+    pub cache_state: CacheState,
+    /// True if the benchmark's baseline is measured as well.
+    pub with_baseline: bool,
+}
+
+/// A campaign's request.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Request {
+    /// Version of this form.
+    pub schema: u32,
+    /// The version of switchback that made it.
+    pub switchback: String,
+    /// Names the campaign in every process of it.
+    pub id: String,
+    /// When it was made, RFC 3339, UTC.
+    pub created_utc: String,
+    /// How far it goes.
+    pub goal: Goal,
+    /// The suite's name.
+    pub suite: String,
+    /// How the sides are brought together.
+    pub pairing: Pairing,
+    /// Rounds.
+    pub rounds: u32,
+    /// Effects smaller than this are of no interest, percent.
+    pub margin_pct: f64,
+    /// Operators with identical code that are measured on purpose.
+    pub controls: u32,
+    /// True if all operators with identical code are measured.
+    pub measure_identical: bool,
+    /// True if controls are also measured one process a side, to show what that would have read.
+    pub naive: bool,
+    /// The side whose configs all cells replay.
+    pub tune_on: Side,
+    /// Seed of all draws.
+    pub seed: u64,
+    /// Seconds after which a cell is ended.
+    pub cell_timeout_s: f64,
+    /// Seconds after which no further cell is started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_budget_s: Option<f64>,
+    /// Fields of the conditions that may differ.
+    #[serde(default)]
+    pub allowed: Vec<String>,
+    /// The operators, resolved.
+    pub operators: Vec<OperatorSpec>,
+    /// How rows are measured.
+    pub measure: MeasureRequest,
+    /// What the sides differ in.
+    #[serde(default)]
+    pub switch: SwitchTable,
+    /// The suite's options.
+    #[serde(default)]
+    pub options: SuiteOptions,
+    /// The card that is measured on.
+    pub card: Card,
+    /// Conditions that the back end told: device, driver, power limit.
+    #[serde(default)]
+    pub facts: BTreeMap<String, String>,
+    /// Dtypes that operators take, where the suite's listing told.
+    #[serde(default)]
+    pub takes_dtypes: BTreeMap<String, Vec<String>>,
+}
+
+/// A switch as TOML can hold it, which has no null: "unset" variables are listed by name.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SwitchTable {
+    /// Variables that A leaves unset.
+    #[serde(default)]
+    pub unset_in_a: Vec<String>,
+    /// Variables that B leaves unset.
+    #[serde(default)]
+    pub unset_in_b: Vec<String>,
+    /// Variables that A sets.
+    #[serde(default)]
+    pub a: BTreeMap<String, String>,
+    /// Variables that B sets.
+    #[serde(default)]
+    pub b: BTreeMap<String, String>,
+}
+
+impl From<&Switch> for SwitchTable {
+    fn from(switch: &Switch) -> Self {
+        let split = |variables: &switchback_model::switch::Variables| {
+            let unset = variables.iter().filter(|(_, value)| value.is_none()).map(|(name, _)| name.clone());
+            let set =
+                variables.iter().filter_map(|(name, value)| value.clone().map(|value| (name.clone(), value)));
+            (unset.collect(), set.collect())
+        };
+        let (unset_in_a, a) = split(&switch.a);
+        let (unset_in_b, b) = split(&switch.b);
+        Self { unset_in_a, unset_in_b, a, b }
+    }
+}
+
+impl From<&SwitchTable> for Switch {
+    fn from(table: &SwitchTable) -> Self {
+        let join = |unset: &[String], set: &BTreeMap<String, String>| {
+            unset
+                .iter()
+                .map(|name| (name.clone(), None))
+                .chain(set.iter().map(|(name, value)| (name.clone(), Some(value.clone()))))
+                .collect()
+        };
+        Self { a: join(&table.unset_in_a, &table.a), b: join(&table.unset_in_b, &table.b) }
+    }
+}
+
+impl Request {
+    /// What A and B differ in.
+    #[must_use]
+    pub fn switch(&self) -> Switch {
+        (&self.switch).into()
+    }
+
+    /// Checks the figures that a user can get wrong.
+    ///
+    /// # Errors
+    /// No operator, too few rounds, a margin or a time that is not above zero.
+    pub fn check(&self) -> Result<(), EngineError> {
+        if self.operators.is_empty() {
+            return Err(EngineError::usage("no operator was named", "`switchback ops` lists them"));
+        }
+        if self.goal == Goal::Ab && self.rounds < 2 {
+            return Err(EngineError::usage(
+                format!("`rounds` must be at least 2, got {}", self.rounds),
+                "one pair without a repeat is `switchback screen`",
+            ));
+        }
+        if self.rounds > 1000 {
+            return Err(EngineError::usage(
+                format!("`rounds` must be at most 1000, got {}", self.rounds),
+                "`--margin` asks for less precision",
+            ));
+        }
+        let figures = [
+            ("margin", self.margin_pct),
+            ("cell-timeout", self.cell_timeout_s),
+            ("sample-ms", self.measure.sample_ms),
+            ("time-budget", self.time_budget_s.unwrap_or(1.0)),
+        ];
+        for (name, value) in figures {
+            if !value.is_finite() || value <= 0.0 {
+                return Err(EngineError::Usage {
+                    message: format!("`{name}` must be above zero, got {value}"),
+                    hint: None,
+                });
+            }
+        }
+        if !self.measure.warmup_ms.is_finite() || self.measure.warmup_ms < 0.0 {
+            return Err(EngineError::Usage {
+                message: format!("`warmup-ms` must not be negative, got {}", self.measure.warmup_ms),
+                hint: None,
+            });
+        }
+        for (name, value) in [
+            ("direct-repeat", self.measure.direct_repeat),
+            ("blocks", self.measure.blocks),
+            ("block-length", self.measure.block_length),
+        ] {
+            if value == 0 {
+                return Err(EngineError::Usage {
+                    message: format!("`{name}` must be at least 1, got 0"),
+                    hint: None,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// The first field in which a repeated command line asks for something else than this request.
+    ///
+    /// Fields of the occasion (id, time, card, facts, time budget) are not the request's.
+    #[must_use]
+    pub fn difference(&self, other: &Self) -> Option<(String, String, String)> {
+        let comparable = |request: &Self| {
+            let mut value = serde_json::to_value(request).unwrap_or_default();
+            if let Some(fields) = value.as_object_mut() {
+                for field in [
+                    "switchback",
+                    "id",
+                    "created_utc",
+                    "card",
+                    "facts",
+                    "takes_dtypes",
+                    "time_budget_s",
+                    "allowed",
+                    "seed",
+                ] {
+                    fields.remove(field);
+                }
+            }
+            value
+        };
+        first_difference("", &comparable(self), &comparable(other))
+    }
+}
+
+fn first_difference(
+    field: &str,
+    here: &serde_json::Value,
+    there: &serde_json::Value,
+) -> Option<(String, String, String)> {
+    if let (Some(one), Some(two)) = (here.as_object(), there.as_object()) {
+        let names: std::collections::BTreeSet<&String> = one.keys().chain(two.keys()).collect();
+        return names.into_iter().find_map(|name| {
+            let path = if field.is_empty() { name.clone() } else { format!("{field}.{name}") };
+            let null = serde_json::Value::Null;
+            first_difference(&path, one.get(name).unwrap_or(&null), two.get(name).unwrap_or(&null))
+        });
+    }
+    (here != there).then(|| (field.to_owned(), here.to_string(), there.to_string()))
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    pub(crate) fn request() -> Request {
+        let mut switch = Switch::default();
+        switch.add("PASS=:1").unwrap();
+        switch.add("OTHER").unwrap();
+        Request {
+            schema: 1,
+            switchback: "0.1.0".into(),
+            id: "x".into(),
+            created_utc: "2026-01-01T00:00:00Z".into(),
+            goal: Goal::Ab,
+            suite: "cpu".into(),
+            pairing: Pairing::Process,
+            rounds: 3,
+            margin_pct: 0.5,
+            controls: 0,
+            measure_identical: false,
+            naive: false,
+            tune_on: Side::A,
+            seed: 7,
+            cell_timeout_s: 60.0,
+            time_budget_s: None,
+            allowed: Vec::new(),
+            operators: vec!["add".parse().unwrap(), "sum".parse().unwrap()],
+            measure: MeasureRequest {
+                timer: TimerChoice::Auto,
+                warmup_ms: 1.0,
+                sample_ms: 10.0,
+                direct_repeat: 1,
+                blocks: 8,
+                block_length: 4,
+                cache_state: CacheState::Warm,
+                with_baseline: false,
+            },
+            switch: (&switch.complete().unwrap()).into(),
+            options: SuiteOptions::default(),
+            card: Card { backend: "cpu".into(), index: "0".into(), uuid: None, name: None },
+            facts: BTreeMap::new(),
+            takes_dtypes: BTreeMap::new(),
+        }
+    }
+
+    #[test]
+    fn a_request_survives_its_file_unset_variables_too() {
+        let it = request();
+        let folder = tempfile::tempdir().unwrap();
+        let campaign =
+            switchback_store::campaign_dir::CampaignDir::create(&folder.path().join("c"), &it).unwrap();
+        let back: Request = campaign.request().unwrap();
+        assert_eq!(back, it);
+        assert_eq!(back.switch().a["PASS"], None);
+        assert_eq!(back.switch().b["PASS"].as_deref(), Some("1"));
+    }
+
+    #[test]
+    fn bad_figures_are_named_with_what_was_given() {
+        let mut it = request();
+        it.rounds = 1;
+        let error = it.check().unwrap_err();
+        assert_eq!(error.to_string(), "`rounds` must be at least 2, got 1");
+        assert_eq!(error.hint().unwrap(), "one pair without a repeat is `switchback screen`");
+        it.rounds = 3;
+        it.margin_pct = f64::NAN;
+        assert!(it.check().unwrap_err().to_string().contains("`margin`"));
+    }
+
+    #[test]
+    fn another_request_is_told_by_its_field() {
+        let (it, mut other) = (request(), request());
+        other.id = "y".into();
+        assert_eq!(it.difference(&other), None);
+        other.measure.sample_ms = 20.0;
+        assert_eq!(it.difference(&other), Some(("measure.sample_ms".into(), "10.0".into(), "20.0".into())));
+    }
+}

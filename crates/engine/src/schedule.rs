@@ -1,0 +1,300 @@
+//! What is to be run next: a pure function of the request and of what is done.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rand::SeedableRng;
+use rand::seq::SliceRandom;
+use sha2::{Digest, Sha256};
+use switchback_model::cell::{CellKey, Purpose};
+use switchback_model::side::{CellSides, Pairing, Side};
+use switchback_model::verdict::ScreenVerdict;
+
+use crate::observer::Phase;
+use crate::request::{Goal, Request};
+use crate::screen::Screened;
+use crate::state::{Standing, State};
+
+/// What screening found, by operator; an operator that is not in it is not screened yet.
+pub type ScreenedOperators = BTreeMap<String, Screened>;
+
+/// The next cell, or none if all is done that can be.
+#[must_use]
+pub fn next(
+    request: &Request,
+    tunes: bool,
+    state: &State,
+    screened: &ScreenedOperators,
+) -> Option<(CellKey, Phase)> {
+    let cell = |operator: &str, purpose| CellKey { operator: operator.to_owned(), purpose };
+    for operator in &request.operators {
+        let name = &operator.operator;
+        if screened.contains_key(name) {
+            continue;
+        }
+        if let Some((purpose, phase)) = next_before_rounds(request, tunes, state, name) {
+            return Some((cell(name, purpose), phase));
+        }
+    }
+    if request.goal != Goal::Ab {
+        return None;
+    }
+    let measured = measured(request, screened);
+    for round in 1..=request.rounds {
+        for operator in &measured {
+            if let Some(purpose) = next_of_round(request, state, operator, round) {
+                return Some((cell(operator, purpose), Phase::Measure));
+            }
+        }
+    }
+    if request.naive {
+        for operator in controls(request, screened) {
+            let open = state.open_side(&operator, Side::BOTH, |side| Purpose::Naive(1, side));
+            if let Some(side) = open {
+                return Some((cell(&operator, Purpose::Naive(1, side)), Phase::Measure));
+            }
+        }
+    }
+    None
+}
+
+/// What an operator needs before rounds can be measured: tuning, then both sides' code (or the one run).
+fn next_before_rounds(
+    request: &Request,
+    tunes: bool,
+    state: &State,
+    operator: &str,
+) -> Option<(Purpose, Phase)> {
+    if tunes {
+        let tune = Purpose::Tune(request.tune_on);
+        match state.standing(operator, tune) {
+            Standing::Open => return Some((tune, Phase::Tune)),
+            // What cannot even tune cannot be screened: its tuning cell is the evidence.
+            Standing::Failed(_) => return None,
+            Standing::Done(_) => {}
+        }
+    }
+    if request.goal == Goal::Run {
+        return matches!(state.standing(operator, Purpose::Run), Standing::Open)
+            .then_some((Purpose::Run, Phase::Measure));
+    }
+    for side in Side::BOTH {
+        match state.standing(operator, Purpose::Screen(side)) {
+            Standing::Open => return Some((Purpose::Screen(side), Phase::Screen)),
+            Standing::Failed(_) => return None,
+            Standing::Done(_) => {}
+        }
+    }
+    None
+}
+
+/// The cell of a round that is to be run next; none if the round is whole, or the operator cannot finish its rounds.
+fn next_of_round(request: &Request, state: &State, operator: &str, round: u32) -> Option<Purpose> {
+    if has_failed_round(request, state, operator) {
+        return None;
+    }
+    match request.pairing {
+        Pairing::Duet => {
+            let purpose = Purpose::Round(round, CellSides::Both);
+            matches!(state.standing(operator, purpose), Standing::Open).then_some(purpose)
+        }
+        Pairing::Process => state
+            .open_side(operator, side_order(round), |side| Purpose::Round(round, side.into()))
+            .map(|side| Purpose::Round(round, side.into())),
+    }
+}
+
+/// True if a round's cell ended without rows: no verdict can come of the operator, so no more time is spent on it.
+#[must_use]
+pub fn has_failed_round(request: &Request, state: &State, operator: &str) -> bool {
+    (1..=request.rounds).any(|round| {
+        let purposes: &[CellSides] = match request.pairing {
+            Pairing::Duet => &[CellSides::Both],
+            Pairing::Process => &[CellSides::A, CellSides::B],
+        };
+        purposes.iter().any(|sides| state.is_failed(operator, Purpose::Round(round, *sides)))
+    })
+}
+
+/// Which side goes first in a round: they alternate, to cancel drift in one direction.
+#[must_use]
+pub fn side_order(round: u32) -> [Side; 2] {
+    if round % 2 == 1 { [Side::A, Side::B] } else { [Side::B, Side::A] }
+}
+
+/// Operators that are measured: those whose code changed, in the order asked for, then the controls.
+#[must_use]
+pub fn measured(request: &Request, screened: &ScreenedOperators) -> Vec<String> {
+    let changed = request
+        .operators
+        .iter()
+        .map(|operator| operator.operator.clone())
+        .filter(|name| screened.get(name).is_some_and(|it| it.verdict == ScreenVerdict::IrChanged));
+    changed.chain(controls(request, screened)).collect()
+}
+
+/// Operators with identical code that are measured on purpose, drawn with the request's seed.
+///
+/// Drawn only when all operators are screened, so that the draw does not depend on the order in which they finish.
+#[must_use]
+pub fn controls(request: &Request, screened: &ScreenedOperators) -> Vec<String> {
+    let identical: Vec<String> = request
+        .operators
+        .iter()
+        .map(|operator| operator.operator.clone())
+        .filter(|name| screened.get(name).is_some_and(|it| it.verdict == ScreenVerdict::NoIrDiff))
+        .collect();
+    if request.measure_identical {
+        return identical;
+    }
+    let all_screened = request.operators.iter().all(|operator| screened.contains_key(&operator.operator));
+    if !all_screened {
+        return Vec::new();
+    }
+    let mut drawn = identical.clone();
+    let mut random = rand_chacha::ChaCha8Rng::seed_from_u64(seed(request.seed, &["controls"]));
+    drawn.shuffle(&mut random);
+    let drawn: BTreeSet<String> = drawn.into_iter().take(request.controls as usize).collect();
+    identical.into_iter().filter(|name| drawn.contains(name)).collect()
+}
+
+/// A seed for one draw, from the request's and the names of what is drawn: independent draws, each repeatable.
+#[must_use]
+pub fn seed(request: u64, names: &[&str]) -> u64 {
+    let mut hasher = Sha256::new();
+    hasher.update(request.to_le_bytes());
+    for name in names {
+        hasher.update((name.len() as u64).to_le_bytes());
+        hasher.update(name.as_bytes());
+    }
+    let digest = hasher.finalize();
+    // 53 bits: what a reader in another language takes for a number must be the same number.
+    u64::from_le_bytes(digest[..8].try_into().unwrap_or_default()) >> 11
+}
+
+/// Cells that a campaign needs in all, as far as screening has told.
+#[must_use]
+pub fn total_cells(request: &Request, tunes: bool, screened: &ScreenedOperators) -> usize {
+    let operators = request.operators.len();
+    let before = match request.goal {
+        Goal::Run => 1,
+        Goal::Screen | Goal::Ab => 2,
+    } + usize::from(tunes);
+    let a_round = match request.pairing {
+        Pairing::Duet => 1,
+        Pairing::Process => 2,
+    };
+    let rounds = if request.goal == Goal::Ab {
+        measured(request, screened).len() * a_round * request.rounds as usize
+            + if request.naive { controls(request, screened).len() * 2 } else { 0 }
+    } else {
+        0
+    };
+    operators * before + rounds
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::request::tests::request;
+    use crate::state::tests::{outcome, state};
+    use switchback_model::outcome::{Ending, Outcome};
+
+    fn done() -> Option<Outcome> {
+        Some(outcome(Ending::Completed, 3, &jiff::Timestamp::now().to_string(), "0"))
+    }
+
+    fn failed() -> Option<Outcome> {
+        Some(outcome(Ending::Failed, 0, &jiff::Timestamp::now().to_string(), "0"))
+    }
+
+    fn screened(verdict: ScreenVerdict) -> Screened {
+        Screened { verdict, first_stage: None, kernels: vec![], untouched: BTreeMap::new(), reasons: vec![] }
+    }
+
+    fn one_operator() -> Request {
+        let mut it = request();
+        it.operators.truncate(1);
+        it
+    }
+
+    fn name(next: Option<(CellKey, Phase)>) -> Option<String> {
+        next.map(|(cell, _)| cell.purpose.to_string())
+    }
+
+    #[test]
+    fn tuning_then_both_sides_then_rounds_in_alternating_order() {
+        let request = one_operator();
+        let changed = BTreeMap::from([("add".to_owned(), screened(ScreenVerdict::IrChanged))]);
+        let none = BTreeMap::new();
+        let mut cells: Vec<(&str, Vec<Option<Outcome>>)> = Vec::new();
+        let order = ["tune_A", "screen_A", "screen_B", "r1_A", "r1_B", "r2_B", "r2_A", "r3_A", "r3_B"];
+        for (index, expected) in order.iter().enumerate() {
+            let screened = if index < 3 { &none } else { &changed };
+            assert_eq!(name(next(&request, true, &state(&cells), screened)).as_deref(), Some(*expected));
+            cells.push((expected, vec![done()]));
+        }
+        assert_eq!(next(&request, true, &state(&cells), &changed), None);
+    }
+
+    #[test]
+    fn identical_code_is_not_measured_unless_asked_for() {
+        let mut request = one_operator();
+        let same = BTreeMap::from([("add".to_owned(), screened(ScreenVerdict::NoIrDiff))]);
+        assert_eq!(next(&request, false, &state(&[]), &same), None);
+        request.measure_identical = true;
+        assert_eq!(name(next(&request, false, &state(&[]), &same)).as_deref(), Some("r1_A"));
+        request.measure_identical = false;
+        request.controls = 1;
+        request.pairing = Pairing::Duet;
+        assert_eq!(name(next(&request, false, &state(&[]), &same)).as_deref(), Some("r1_AB"));
+    }
+
+    #[test]
+    fn no_time_is_spent_on_an_operator_that_lost_a_round() {
+        let request = one_operator();
+        let changed = BTreeMap::from([("add".to_owned(), screened(ScreenVerdict::IrChanged))]);
+        let it = state(&[("r1_A", vec![done()]), ("r1_B", vec![failed()])]);
+        assert_eq!(next(&request, false, &it, &changed), None);
+    }
+
+    #[test]
+    fn what_cannot_tune_or_run_is_left() {
+        let request = one_operator();
+        let tuning = state(&[("tune_A", vec![failed()])]);
+        assert_eq!(next(&request, true, &tuning, &BTreeMap::new()), None);
+        let screening = state(&[("screen_A", vec![failed()])]);
+        assert_eq!(next(&request, false, &screening, &BTreeMap::new()), None);
+    }
+
+    #[test]
+    fn controls_are_drawn_by_seed_after_all_are_screened() {
+        let mut request = request();
+        request.operators = (0..10).map(|index| format!("op{index}").parse().unwrap()).collect();
+        request.controls = 3;
+        let all: ScreenedOperators = request
+            .operators
+            .iter()
+            .map(|operator| (operator.operator.clone(), screened(ScreenVerdict::NoIrDiff)))
+            .collect();
+        let drawn = controls(&request, &all);
+        assert_eq!(drawn.len(), 3);
+        assert_eq!(controls(&request, &all), drawn);
+        let draws: BTreeSet<Vec<String>> = (0..20)
+            .map(|seed| {
+                request.seed = seed;
+                controls(&request, &all)
+            })
+            .collect();
+        assert!(draws.len() > 5);
+        let mut some = all.clone();
+        some.remove("op9");
+        assert!(controls(&request, &some).is_empty());
+    }
+
+    #[test]
+    fn seeds_differ_by_name_and_fit_a_double() {
+        let (one, two) = (seed(1, &["ab", "c"]), seed(1, &["a", "bc"]));
+        assert_ne!(one, two);
+        assert!(one < (1 << 53));
+    }
+}

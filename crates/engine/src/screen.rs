@@ -1,0 +1,261 @@
+//! Screening: does the switch touch an operator's code? One rule, used after screening and for every round.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use switchback_ir::{Comparison, IrVerdict, compare};
+use switchback_model::case::CaseKey;
+use switchback_model::report::KernelReport;
+use switchback_model::side::Side;
+use switchback_model::verdict::ScreenVerdict;
+
+use crate::evidence::Evidence;
+
+/// What screening found for an operator.
+#[derive(Debug, Clone)]
+pub struct Screened {
+    /// The verdict.
+    pub verdict: ScreenVerdict,
+    /// The first stage that differs.
+    pub first_stage: Option<String>,
+    /// Kernels, those that differ first.
+    pub kernels: Vec<KernelReport>,
+    /// Cases that ran on both sides, and whether all they launch is identical.
+    pub untouched: BTreeMap<CaseKey, bool>,
+    /// Sentences: what was seen and how far it goes.
+    pub reasons: Vec<String>,
+}
+
+/// Compares both sides' code. Either side's evidence may be missing when its cell was not run.
+#[must_use]
+pub fn screen(a: Option<&Evidence>, b: Option<&Evidence>) -> Screened {
+    let nothing = Evidence::default();
+    let (a_ran, b_ran) = (a.is_some(), b.is_some());
+    let (a, b) = (a.unwrap_or(&nothing), b.unwrap_or(&nothing));
+    let mut reasons = Vec::new();
+    if a.rows_ok() == 0 || b.rows_ok() == 0 {
+        match (a.rows_ok(), b.rows_ok()) {
+            (0, 0) => reasons.push("no input ran, on neither side".to_owned()),
+            (0, _) => reasons.push("no input ran on side A".to_owned()),
+            (_, 0) if b_ran => {
+                reasons
+                    .push("inputs run on side A and none on side B: the switch itself breaks it".to_owned());
+            }
+            _ => reasons.push("side B was not run".to_owned()),
+        }
+        if !a_ran {
+            reasons.push("side A was not run".to_owned());
+        }
+        return Screened {
+            verdict: ScreenVerdict::NoRows,
+            first_stage: None,
+            kernels: Vec::new(),
+            untouched: BTreeMap::new(),
+            reasons,
+        };
+    }
+    for (side, evidence) in [(Side::A, a), (Side::B, b)] {
+        if let Some(status) = evidence.status().filter(|status| *status != 0) {
+            let failed = evidence.rows.iter().filter(|row| !row.ok).count();
+            reasons.push(format!(
+                "side {side} ended with status {status}: {} inputs ran, {failed} failed",
+                evidence.rows_ok()
+            ));
+        }
+    }
+    let untouched = cases_on_both(a, b)
+        .into_iter()
+        .map(|case| {
+            let same = case_is_untouched(a, b, &case);
+            (case, same)
+        })
+        .collect();
+    let unseen: u64 = a.launched.values().chain(b.launched.values()).map(|launched| launched.unknown).sum();
+    if unseen > 0 {
+        reasons.push(format!("{unseen} launches were of kernels that no hook saw compiled"));
+    }
+    let comparison = code_comparison(a, b);
+    let (verdict, first_stage) = match comparison.verdict {
+        IrVerdict::Changed => {
+            (ScreenVerdict::IrChanged, comparison.first_stage.as_ref().map(|stage| stage.name().to_owned()))
+        }
+        IrVerdict::Same if unseen > 0 => {
+            reasons.push("what was seen is identical, but not all was seen: measured to be safe".to_owned());
+            (ScreenVerdict::IrChanged, None)
+        }
+        IrVerdict::Same => (ScreenVerdict::NoIrDiff, None),
+        IrVerdict::NoIr => {
+            let (in_a, in_b) = (a.kernels(Side::A).len(), b.kernels(Side::B).len());
+            match (in_a, in_b) {
+                (0, 0) => {
+                    reasons
+                        .push("inputs ran and launched nothing that the compiler under test made".to_owned());
+                    (ScreenVerdict::NotCompiled, None)
+                }
+                (0, _) | (_, 0) => {
+                    reasons.push(format!("compiled kernels: {in_a} on side A, {in_b} on side B"));
+                    (ScreenVerdict::IrChanged, None)
+                }
+                _ => {
+                    reasons.push("kernels were launched, but no text of any stage was kept".to_owned());
+                    (ScreenVerdict::NotCompiled, None)
+                }
+            }
+        }
+    };
+    Screened { verdict, first_stage, kernels: kernel_reports(&comparison), untouched, reasons }
+}
+
+fn code_comparison(a: &Evidence, b: &Evidence) -> Comparison {
+    compare(&a.kernels(Side::A), &b.kernels(Side::B), &BTreeSet::new())
+}
+
+fn cases_on_both(a: &Evidence, b: &Evidence) -> BTreeSet<CaseKey> {
+    let ran = |evidence: &Evidence| -> BTreeSet<CaseKey> {
+        evidence.rows.iter().filter(|row| row.ok).map(|row| row.case.clone()).collect()
+    };
+    ran(a).intersection(&ran(b)).cloned().collect()
+}
+
+fn case_is_untouched(a: &Evidence, b: &Evidence, case: &CaseKey) -> bool {
+    let unseen = |evidence: &Evidence, side| {
+        evidence.launched.get(&(side, case.clone())).is_some_and(|launched| launched.unknown > 0)
+    };
+    let comparison =
+        compare(&a.case_kernels(Side::A, case), &b.case_kernels(Side::B, case), &BTreeSet::new());
+    comparison.verdict == IrVerdict::Same && !unseen(a, Side::A) && !unseen(b, Side::B)
+}
+
+/// Whether a round launched, on a side, the code that screening saw there; else what differs.
+///
+/// # Errors
+/// A sentence: the case and the kernel that differ.
+pub fn same_code(screened: &Evidence, round: &Evidence, side: Side, case: &CaseKey) -> Result<(), String> {
+    let (expected, found) = (screened.case_kernels(side, case), round.case_kernels(side, case));
+    let comparison = compare(&expected, &found, &BTreeSet::new());
+    match comparison.kernels.iter().find(|kernel| kernel.difference.is_change()) {
+        None => Ok(()),
+        Some(kernel) => Err(format!(
+            "side {side} ran other code than screening saw: `{}` differs at {}",
+            kernel.kernel, kernel.difference
+        )),
+    }
+}
+
+fn kernel_reports(comparison: &Comparison) -> Vec<KernelReport> {
+    let mut reports: BTreeMap<&str, KernelReport> = BTreeMap::new();
+    let mut stages: BTreeMap<&str, &switchback_ir::Stage> = BTreeMap::new();
+    for kernel in &comparison.kernels {
+        let report = reports.entry(&kernel.kernel).or_insert_with(|| KernelReport {
+            kernel: kernel.kernel.clone(),
+            variants: 0,
+            changed: 0,
+            first_stage: None,
+        });
+        report.variants += 1;
+        if kernel.difference.is_change() {
+            report.changed += 1;
+            if let Some(stage) = kernel.difference.stage() {
+                let first = stages.entry(&kernel.kernel).or_insert(stage);
+                *first = (*first).min(stage);
+                report.first_stage = Some(first.name().to_owned());
+            }
+        }
+    }
+    let mut reports: Vec<KernelReport> = reports.into_values().collect();
+    reports.sort_by_key(|report| std::cmp::Reverse(report.changed.min(1)));
+    reports
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::evidence::Launched;
+    use switchback_ir::{Digest, KernelIr, Stage};
+    use switchback_model::event::Row;
+
+    fn case(name: &str) -> CaseKey {
+        CaseKey { dtype: "f32".into(), input: name.into(), occurrence: 0 }
+    }
+
+    /// Evidence of one side: (case, code of the one kernel that it launches, 0 for none).
+    fn evidence(side: Side, cases: &[(&str, u8)]) -> Evidence {
+        let mut it = Evidence::default();
+        for (name, code) in cases {
+            it.rows.push(Row {
+                operator: "add".into(),
+                side,
+                case: case(name),
+                ok: true,
+                error: None,
+                timer: None,
+                timer_reason: None,
+                samples_us: Vec::new(),
+                latency_us: None,
+                baseline_us: None,
+                host_us: None,
+                host_bound: false,
+                dropped: 0,
+            });
+            let kernels = (*code > 0)
+                .then(|| KernelIr {
+                    kernel: format!("kernel_{name}"),
+                    variant: "v".into(),
+                    stages: BTreeMap::from([
+                        (Stage::Ttir, Digest([1; 32])),
+                        (Stage::Ttgir, Digest([*code; 32])),
+                    ]),
+                })
+                .into_iter()
+                .collect();
+            it.launched.insert((side, case(name)), Launched { kernels, unknown: 0 });
+        }
+        it
+    }
+
+    #[test]
+    fn the_four_verdicts() {
+        let a = evidence(Side::A, &[("one", 1), ("two", 1)]);
+        let same = screen(Some(&a), Some(&evidence(Side::B, &[("one", 1), ("two", 1)])));
+        assert_eq!(same.verdict, ScreenVerdict::NoIrDiff);
+        let changed = screen(Some(&a), Some(&evidence(Side::B, &[("one", 2), ("two", 1)])));
+        assert_eq!(changed.verdict, ScreenVerdict::IrChanged);
+        assert_eq!(changed.first_stage.as_deref(), Some("ttgir"));
+        assert_eq!(changed.untouched, BTreeMap::from([(case("one"), false), (case("two"), true)]));
+        assert_eq!(changed.kernels[0].kernel, "kernel_one");
+        let library = evidence(Side::A, &[("one", 0)]);
+        let none = screen(Some(&library), Some(&evidence(Side::B, &[("one", 0)])));
+        assert_eq!(none.verdict, ScreenVerdict::NotCompiled);
+        assert_eq!(screen(Some(&Evidence::default()), None).verdict, ScreenVerdict::NoRows);
+    }
+
+    #[test]
+    fn a_switch_that_breaks_an_operator_is_said_so() {
+        let broken = screen(Some(&evidence(Side::A, &[("one", 1)])), Some(&Evidence::default()));
+        assert_eq!(broken.verdict, ScreenVerdict::NoRows);
+        assert!(broken.reasons[0].contains("the switch itself breaks it"));
+    }
+
+    #[test]
+    fn code_on_one_side_only_is_a_change() {
+        let it = screen(Some(&evidence(Side::A, &[("one", 1)])), Some(&evidence(Side::B, &[("one", 0)])));
+        assert_eq!((it.verdict, it.first_stage), (ScreenVerdict::IrChanged, None));
+    }
+
+    #[test]
+    fn what_no_hook_saw_is_not_called_identical() {
+        let a = evidence(Side::A, &[("one", 1)]);
+        let mut b = evidence(Side::B, &[("one", 1)]);
+        b.launched.get_mut(&(Side::B, case("one"))).unwrap().unknown = 2;
+        let it = screen(Some(&a), Some(&b));
+        assert_eq!(it.verdict, ScreenVerdict::IrChanged);
+        assert!(!it.untouched[&case("one")]);
+    }
+
+    #[test]
+    fn a_round_with_other_code_is_told() {
+        let seen = evidence(Side::A, &[("one", 1)]);
+        assert_eq!(same_code(&seen, &evidence(Side::A, &[("one", 1)]), Side::A, &case("one")), Ok(()));
+        let told = same_code(&seen, &evidence(Side::A, &[("one", 3)]), Side::A, &case("one")).unwrap_err();
+        assert!(told.contains("kernel_one") && told.contains("ttgir"), "{told}");
+    }
+}
