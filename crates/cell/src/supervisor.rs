@@ -1,0 +1,365 @@
+//! The course of one attempt: lock, start, wait, end, count, write.
+//!
+//! Keeps two invariants: `outcome.json` is written by nobody else and last, when nothing of the cell runs any more; and
+//! the card's lock is held from before the child starts until then.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::ExitStatus;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+use switchback_model::order::Order;
+use switchback_model::outcome::{Ending, Outcome};
+use switchback_store::attempt::AttemptDir;
+use switchback_store::event_writer::monotonic_s;
+use switchback_store::{StoreError, atomic};
+
+use crate::card_lock::CardLock;
+use crate::coordinator::{self, Message};
+use crate::error::CellError;
+use crate::group::{Ended, Group, become_subreaper};
+use crate::run_log::{LogSummary, Pump, RunLog};
+use crate::settings::Settings;
+use crate::telemetry::{Telemetry, chain};
+use crate::{environment, fold, host, spawn};
+
+/// The supervisor's own status when an attempt is left without an outcome (the environment's exit code).
+const NO_OUTCOME: u8 = 3;
+
+/// Time for output and telemetry that are on their way when the last process has ended.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Supervises the attempt that an order describes, with the default [`Settings`].
+///
+/// Returns the status to exit with: that of the outcome as a shell would report it, 3 if there is no outcome. Must be
+/// called from the main thread of a process that does nothing else: it becomes the subreaper, handles signals and
+/// reads standard input where that is a pipe.
+#[must_use]
+pub fn supervise(order_path: &Path) -> u8 {
+    supervise_with(order_path, &Settings::from_environment())
+}
+
+/// As [`supervise`], with other times and sizes.
+#[must_use]
+pub fn supervise_with(order_path: &Path, settings: &Settings) -> u8 {
+    match run(order_path, settings) {
+        Ok(outcome) => u8::try_from(outcome.shell_status()).unwrap_or(u8::MAX),
+        Err(error) => {
+            // The coordinator may have closed its end; there is nobody else to tell.
+            let mut stderr = std::io::stderr().lock();
+            let _ = writeln!(stderr, "error: {}", chain(&error));
+            if let Some(hint) = error.hint() {
+                let _ = writeln!(stderr, "hint: {hint}");
+            }
+            NO_OUTCOME
+        }
+    }
+}
+
+/// An attempt under way.
+struct Attempt<'a> {
+    dir: AttemptDir,
+    order: Order,
+    settings: &'a Settings,
+    started_utc: String,
+    started_s: f64,
+}
+
+/// How a child ended, before it is put into an outcome's words.
+struct Ran {
+    cause: Cause,
+    status: Option<ExitStatus>,
+    group: Ended,
+    log: LogSummary,
+}
+
+/// Why a child ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Cause {
+    /// By itself.
+    Itself,
+    /// At the deadline.
+    Deadline,
+    /// Somebody asked.
+    Asked(&'static str),
+}
+
+fn run(order_path: &Path, settings: &Settings) -> Result<Outcome, CellError> {
+    let (sender, messages) = mpsc::channel();
+    become_subreaper().map_err(CellError::system("become the subreaper"))?;
+    coordinator::watch_signals(sender.clone()).map_err(CellError::system("handle signals"))?;
+
+    let order: Order = atomic::read_json(order_path)?;
+    let dir = own_folder(order_path, &order)?;
+    // Making the log claims the attempt: a second supervisor of the same order finds it.
+    let log_path = dir.log_path();
+    let log =
+        RunLog::create(&log_path, settings.log_head_bytes, settings.log_tail_bytes).map_err(|source| {
+            if source.kind() == std::io::ErrorKind::AlreadyExists {
+                CellError::StartedBefore { attempt_dir: dir.path().into(), file: "run.log" }
+            } else {
+                StoreError::Io { action: "create", path: log_path.clone(), source }.into()
+            }
+        })?;
+    coordinator::watch_pipe(sender.clone());
+
+    let attempt = Attempt { dir, order, settings, started_utc: host::utc(), started_s: monotonic_s() };
+    let holder = format!(
+        "process {} on {}, campaign `{}`, since {}",
+        std::process::id(),
+        host::name(),
+        attempt.order.campaign,
+        attempt.started_utc
+    );
+    match CardLock::take(&settings.lock_dir, &attempt.order.card, &holder) {
+        Err(error) => attempt.finish(Err(error.to_string())),
+        Ok(_held_until_the_outcome_is_written) => {
+            let ran = attempt.run_child(log, &messages, sender)?;
+            attempt.finish(ran)
+        }
+    }
+}
+
+/// The folder of the order's file, if the order is meant for it.
+fn own_folder(order_path: &Path, order: &Order) -> Result<AttemptDir, CellError> {
+    let real = |path: &Path| {
+        path.canonicalize().map_err(|source| StoreError::Io { action: "find", path: path.into(), source })
+    };
+    let order_path = real(order_path)?;
+    let folder = order_path.parent().unwrap_or(Path::new("/"));
+    if real(&order.attempt_dir)? != folder {
+        return Err(CellError::Elsewhere { order: order_path, attempt_dir: order.attempt_dir.clone() });
+    }
+    Ok(AttemptDir::at(&order.attempt_dir))
+}
+
+impl Attempt<'_> {
+    /// Runs the child and ends all that it started; in words, why it could not be started.
+    fn run_child(
+        &self,
+        log: RunLog,
+        messages: &Receiver<Message>,
+        sender: Sender<Message>,
+    ) -> Result<Result<Ran, String>, CellError> {
+        let run_dir = self.dir.path();
+        let variables = environment::of_child(std::env::vars_os(), &self.order, run_dir);
+        let (mut child, output) = match spawn::spawn(&self.order.command, variables) {
+            Ok(started) => started,
+            Err(error) => {
+                let program = self.order.command.argv.first().map_or("", String::as_str);
+                return Ok(Err(format!("`{program}` could not be started: {error}")));
+            }
+        };
+        let deadline = Duration::try_from_secs_f64(self.order.timeout_s)
+            .ok()
+            .and_then(|timeout| Instant::now().checked_add(timeout));
+        let pump = Pump::start(output, log);
+        let telemetry = Telemetry::start(&self.dir, &self.order.card, self.settings.telemetry_interval);
+        tell_when_ended(child.id(), sender);
+
+        let (cause, at_once) = wait(messages, deadline);
+        let group = Group::new(child.id(), &self.order.campaign, run_dir);
+        let kill_now = || at_once || messages.try_iter().any(|message| matches!(message, Message::Kill(_)));
+        let Settings { grace, leak_time, kill_time, .. } = *self.settings;
+        let ended = match cause {
+            Cause::Itself => group.sweep(leak_time, kill_time, kill_now),
+            Cause::Deadline | Cause::Asked(_) => group.terminate(grace, kill_time, kill_now),
+        };
+        if let Some(telemetry) = telemetry {
+            telemetry.stop(PATIENCE);
+        }
+        let log = pump.close(PATIENCE);
+        // A child that cannot be killed is not waited for.
+        let status = child.try_wait().map_err(CellError::system("wait for the child"))?;
+        Ok(Ok(Ran { cause, status, group: ended, log }))
+    }
+
+    /// Counts events and writes identity and outcome.
+    fn finish(&self, ran: Result<Ran, String>) -> Result<Outcome, CellError> {
+        let events = self.dir.events()?;
+        let mut outcome = Outcome {
+            ending: Ending::NotStarted,
+            exit_status: None,
+            signal: None,
+            reason: String::new(),
+            started_utc: self.started_utc.clone(),
+            started_s: self.started_s,
+            elapsed_s: monotonic_s() - self.started_s,
+            boot_id: host::boot_id().into(),
+            card: self.order.card.clone(),
+            host: host::name(),
+            counts: fold::counts(&self.order, &events),
+            leaked_processes: 0,
+        };
+        let mut reasons = Vec::new();
+        match ran {
+            Err(reason) => reasons.push(reason),
+            Ok(ran) => {
+                outcome.leaked_processes = ran.group.leaked;
+                reasons.extend(describe(&mut outcome, &ran, &self.order));
+            }
+        }
+        reasons.extend(fold::torn(&events));
+        outcome.reason = reasons.join("; ");
+
+        let own = BTreeMap::from([
+            ("host".to_owned(), host::name()),
+            ("kernel".to_owned(), host::kernel()),
+            ("boot_id".to_owned(), host::boot_id().to_owned()),
+        ]);
+        self.dir.write_identity(&fold::identity(&self.order, &events, own))?;
+        self.dir.write_outcome(&outcome)?;
+        Ok(outcome)
+    }
+}
+
+/// Sends [`Message::ChildEnded`] once the child is a zombie, and leaves it one.
+fn tell_when_ended(child: u32, sender: Sender<Message>) {
+    thread::spawn(move || {
+        let Some(pid) = Pid::from_raw(child.cast_signed()) else { return };
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+        while matches!(waitid(WaitId::Pid(pid), options), Err(rustix::io::Errno::INTR)) {}
+        let _ = sender.send(Message::ChildEnded);
+    });
+}
+
+/// Waits for the first reason to end the group; true if it is to be killed at once.
+fn wait(messages: &Receiver<Message>, deadline: Option<Instant>) -> (Cause, bool) {
+    let message = match deadline {
+        Some(deadline) => messages.recv_timeout(deadline.saturating_duration_since(Instant::now())),
+        None => messages.recv().map_err(|_| RecvTimeoutError::Disconnected),
+    };
+    match message {
+        // Without a sender nothing will ever be told: the signals' thread holds one as long as this process lives.
+        Ok(Message::ChildEnded) | Err(RecvTimeoutError::Disconnected) => (Cause::Itself, false),
+        Ok(Message::Stop(why)) => (Cause::Asked(why), false),
+        Ok(Message::Kill(why)) => (Cause::Asked(why), true),
+        Err(RecvTimeoutError::Timeout) => (Cause::Deadline, false),
+    }
+}
+
+/// Fills in how the child ended, and returns what is to be said about it.
+fn describe(outcome: &mut Outcome, ran: &Ran, order: &Order) -> Vec<String> {
+    let mut reasons = Vec::new();
+    match ran.cause {
+        Cause::Deadline => {
+            outcome.ending = Ending::Timeout;
+            reasons.push(format!("ended at the deadline of {} s", order.timeout_s));
+        }
+        Cause::Asked(why) => {
+            outcome.ending = Ending::Interrupted;
+            reasons.push(why.to_owned());
+        }
+        Cause::Itself => {
+            let status = ran.status.map_or(Death::Status(-1), Death::of);
+            (outcome.ending, outcome.exit_status, outcome.signal) = match status {
+                Death::Status(0) => (Ending::Completed, Some(0), None),
+                Death::Status(status) => (Ending::Failed, Some(status), None),
+                Death::Signal { signal, .. } => (Ending::Crashed, None, Some(signal)),
+            };
+            reasons.extend(status.words());
+        }
+    }
+    if outcome.ending != Ending::Completed && !ran.log.last_line.is_empty() {
+        reasons.push(format!("the last line of `run.log` is `{}`", ran.log.last_line));
+    }
+    if let Some(error) = &ran.log.error {
+        reasons.push(format!("`run.log` is not whole: {error}"));
+    } else if ran.log.dropped_bytes > 0 {
+        reasons.push(format!("`run.log` leaves out {} bytes of a flood of output", ran.log.dropped_bytes));
+    }
+    if !ran.group.left.is_empty() {
+        let left: Vec<String> = ran.group.left.iter().map(ToString::to_string).collect();
+        reasons.push(format!("processes {} could not be killed", left.join(", ")));
+    }
+    reasons
+}
+
+/// How a child that ended by itself ended: one of the two, however a shell or a wrapper reported it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Death {
+    Status(i32),
+    Signal { signal: i32, by_wrapper: bool },
+}
+
+impl Death {
+    fn of(status: ExitStatus) -> Self {
+        match (status.code(), status.signal()) {
+            // A shell, or Python's `subprocess` behind `sys.exit`, reports a signal as 128 plus its number.
+            (Some(code), _) if is_fatal_signal(code - 128) => {
+                Self::Signal { signal: code - 128, by_wrapper: true }
+            }
+            (Some(code), _) => Self::Status(code),
+            (None, Some(signal)) => Self::Signal { signal, by_wrapper: false },
+            (None, None) => Self::Status(-1),
+        }
+    }
+
+    fn words(self) -> Option<String> {
+        let Self::Signal { signal, by_wrapper } = self else { return None };
+        let name = signal_hook::low_level::signal_name(signal)
+            .map_or_else(|| format!("signal {signal}"), str::to_owned);
+        let wrapper = if by_wrapper { " below a wrapper" } else { "" };
+        let memory =
+            if signal == signal_hook::consts::SIGKILL { ", possibly for want of memory" } else { "" };
+        Some(format!("killed by {name}{wrapper}{memory}"))
+    }
+}
+
+/// True for the signals that end a process by default and that something other than a person sends.
+fn is_fatal_signal(number: i32) -> bool {
+    use signal_hook::consts as signals;
+    [
+        signals::SIGHUP,
+        signals::SIGINT,
+        signals::SIGQUIT,
+        signals::SIGILL,
+        signals::SIGTRAP,
+        signals::SIGABRT,
+        signals::SIGBUS,
+        signals::SIGFPE,
+        signals::SIGKILL,
+        signals::SIGSEGV,
+        signals::SIGPIPE,
+        signals::SIGALRM,
+        signals::SIGTERM,
+        signals::SIGXCPU,
+        signals::SIGXFSZ,
+        signals::SIGSYS,
+    ]
+    .contains(&number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A status as `wait` returns it: the signal in the low byte, the exit code in the next.
+    fn death(raw: i32) -> Death {
+        Death::of(ExitStatus::from_raw(raw))
+    }
+
+    #[test]
+    fn the_same_death_is_the_same_whoever_reports_it() {
+        assert_eq!(death(11), Death::Signal { signal: 11, by_wrapper: false });
+        assert_eq!(death(139 << 8), Death::Signal { signal: 11, by_wrapper: true });
+        assert_eq!(death(134 << 8), Death::Signal { signal: 6, by_wrapper: true });
+        assert_eq!(death(9).words().unwrap(), "killed by SIGKILL, possibly for want of memory");
+        assert_eq!(
+            death(137 << 8).words().unwrap(),
+            "killed by SIGKILL below a wrapper, possibly for want of memory"
+        );
+    }
+
+    #[test]
+    fn a_status_is_a_status() {
+        for status in [0, 1, 2, 3, 4, 5, 124, 127, 128, 247, 255] {
+            assert_eq!(death(status << 8), Death::Status(status));
+        }
+    }
+}
