@@ -6,9 +6,13 @@
 //! calls brings the bytes.
 
 mod canonical;
+mod diff;
 mod fingerprint;
 mod lex;
+mod names;
+mod operations;
 mod output;
+mod source;
 mod stage;
 mod stamps;
 mod variant;
@@ -16,7 +20,11 @@ mod variant;
 pub use canonical::{
     Canonical, CanonicalLine, Digest, NotADigest, StageDigest, canonical, canonical_lines, digest,
 };
+pub use diff::{Row, RowKind, ShownLine, side_by_side};
 pub use fingerprint::{Comparison, Difference, Fingerprint, IrVerdict, KernelComparison, KernelIr, compare};
+pub use names::{IndexRow, ReadableNames, VariantDescription, readable_names};
+pub use operations::{OperationChange, OperationGroup, operation_changes, operations};
+pub use source::SourcePlace;
 pub use stage::Stage;
 pub use stamps::{STAMP_PATTERNS, StampPattern, StampUse};
 pub use variant::variant_of_metadata;

@@ -15,6 +15,7 @@ static RULES: Rules = Rules {
     line_comments: &[b";", b"//"],
     block_comments: true,
     comment_tokens: false,
+    double_colon: false,
     backslash: true,
 };
 

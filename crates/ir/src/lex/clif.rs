@@ -15,6 +15,7 @@ static RULES: Rules = Rules {
     line_comments: &[b";"],
     block_comments: false,
     comment_tokens: false,
+    double_colon: false,
     backslash: true,
 };
 

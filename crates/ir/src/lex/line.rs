@@ -17,7 +17,7 @@ pub(crate) enum Kind {
     Comment,
     /// The end of a line.
     LineEnd,
-    /// One byte of anything else.
+    /// `->`, or one byte of anything else.
     Mark,
 }
 
@@ -43,6 +43,8 @@ pub(crate) struct Rules {
     pub(crate) block_comments: bool,
     /// Whether block comments are tokens.
     pub(crate) comment_tokens: bool,
+    /// Whether `::` between word bytes belongs to the word, as in `shared::cta`.
+    pub(crate) double_colon: bool,
     /// Whether a backslash protects the byte after it inside a string.
     pub(crate) backslash: bool,
 }
@@ -118,8 +120,10 @@ impl<'a> Lexer<'a> {
                 (Kind::LineEnd, start + 1)
             } else if first == b'"' {
                 (Kind::Text, self.text_end(start))
+            } else if rest.starts_with(b"->") {
+                (Kind::Mark, start + 2)
             } else if (rules.word)(first) {
-                (Kind::Word, run_end(text, start, rules.word))
+                (Kind::Word, word_end(text, start, rules))
             } else if rules.sigils.contains(&first) {
                 match rest.get(1) {
                     Some(b'"') if rules.quoted_names => (Kind::Name, self.text_end(start + 1)),
@@ -168,6 +172,17 @@ impl<'a> Lexer<'a> {
         }
         false
     }
+}
+
+fn word_end(text: &[u8], start: usize, rules: &Rules) -> usize {
+    let mut end = run_end(text, start, rules.word);
+    while rules.double_colon
+        && text[end..].starts_with(b"::")
+        && text.get(end + 2).is_some_and(|&byte| (rules.word)(byte))
+    {
+        end = run_end(text, end + 2, rules.word);
+    }
+    end
 }
 
 /// The name without its quotes.

@@ -22,6 +22,7 @@ static RULES: Rules = Rules {
     line_comments: &[b";"],
     block_comments: false,
     comment_tokens: false,
+    double_colon: false,
     backslash: false,
 };
 

@@ -9,7 +9,7 @@ pub(crate) mod clif;
 pub(crate) mod line;
 pub(crate) mod llvm;
 pub(crate) mod mlir;
-mod mlir_token;
+pub(crate) mod mlir_token;
 pub(crate) mod ptx;
 pub(crate) mod sass;
 pub(crate) mod vcode;

@@ -20,6 +20,7 @@ static RULES: Rules = Rules {
     line_comments: &[b"//", b"@@DWARF"],
     block_comments: true,
     comment_tokens: false,
+    double_colon: true,
     backslash: true,
 };
 
@@ -116,7 +117,7 @@ impl<'a> Writer<'a> {
     }
 
     fn is_label(&self, lexer: &Lexer<'a>) -> bool {
-        lexer.next_byte() == Some(b':') && lexer.text.get(lexer.at + 1) != Some(&b':')
+        lexer.next_byte() == Some(b':')
     }
 
     /// `%r<45>`: the prefix is declared, the count dropped.

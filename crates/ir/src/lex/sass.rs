@@ -16,6 +16,7 @@ static RULES: Rules = Rules {
     line_comments: &[b"//"],
     block_comments: true,
     comment_tokens: true,
+    double_colon: false,
     backslash: true,
 };
 
