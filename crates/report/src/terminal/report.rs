@@ -204,7 +204,7 @@ fn operators(out: &mut String, style: TerminalStyle, report: &Report) {
         let name = printable(&operator.operator);
         let Some((effect, interval)) = facts::effect(operator) else {
             let mut remark = facts::why_no_figure(operator).unwrap_or_default();
-            for more in facts::remarks(report, operator).iter().chain(&operator.hints) {
+            for more in facts::remarks(report, operator).iter().chain(operator.hints.first()) {
                 remark.push_str(&format!("; {}", one_line(more)));
             }
             let remark = if remark.is_empty() { "no figure".into() } else { remark };
