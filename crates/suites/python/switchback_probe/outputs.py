@@ -1,0 +1,128 @@
+"""Digest of a case's outputs, to be compared with the other side's.
+
+Leaves the comparison to the reader. Invariants: no tensor operation of ours runs while the library's own kernels
+stand in for torch's (they would be compiled and launched for nothing): outputs are held and digested after the library
+has been left, save those of operators that change their inputs, which cannot wait. Inputs and random numbers are
+seeded by the case alone, so both sides see the same.
+"""
+
+import ctypes
+import hashlib
+import sys
+
+WHOLE_BYTES = 64 << 20
+"""Outputs up to this size are digested whole; of larger ones the two ends are, a quarter of this each."""
+HELD_BYTES = 4 << 30
+"""Outputs larger than this are not held at all."""
+
+
+def seed_of(*words):
+    """A seed that depends on the words alone."""
+    return int.from_bytes(hashlib.sha256("\0".join(map(str, words)).encode()).digest()[:4], "little")
+
+
+def seed_all(seed):
+    """Seed every generator that an operator could draw from."""
+    import random
+
+    random.seed(seed)
+    torch = sys.modules.get("torch")
+    if torch is not None:
+        torch.manual_seed(seed)
+    numpy = sys.modules.get("numpy")
+    if numpy is not None and hasattr(numpy, "random"):
+        numpy.random.seed(seed % (1 << 32))
+
+
+def tensors_in(value):
+    """All tensors in a result, in order."""
+    if hasattr(value, "data_ptr") and hasattr(value, "dtype"):
+        return [value]
+    if isinstance(value, dict):
+        return [tensor for item in value.values() for tensor in tensors_in(item)]
+    if isinstance(value, (list, tuple)):
+        return [tensor for item in value for tensor in tensors_in(item)]
+    return []
+
+
+def size_bytes(tensors):
+    """Bytes of tensors' elements."""
+    return sum(int(tensor.numel()) * int(tensor.element_size()) for tensor in tensors)
+
+
+class Outputs:
+    """Outputs of untimed passes that wait to be digested."""
+
+    def __init__(self, session):
+        self.session = session
+        self._held = []
+
+    def hold(self, case, call, result, inputs, changes_inputs):
+        """Keep a pass's outputs, and those of a second call where that is cheap.
+
+        `call()` makes the second call, seeded as the first. An operator that changes its inputs cannot be called twice.
+        """
+        if self.session.tuner.recording:
+            return
+        tensors = tensors_in(result)
+        if not tensors:
+            tensors, changes_inputs = tensors_in(inputs), True
+        total = size_bytes(tensors)
+        if not tensors or total > HELD_BYTES:
+            detail = "it returns no tensor" if not tensors else f"{total} bytes of outputs are too many to keep"
+            self._tell(case, detail=detail)
+            return
+        if not changes_inputs:
+            places = {tensor.data_ptr() for tensor in tensors_in(inputs)}
+            changes_inputs = any(tensor.data_ptr() in places for tensor in tensors)
+        if changes_inputs:
+            # What is timed next changes them again, so they cannot wait.
+            self._held.append((case, tensors, None))
+            self.settle()
+            return
+        again = tensors_in(call()) if total <= WHOLE_BYTES else None
+        self._held.append((case, tensors, again))
+
+    def settle(self):
+        """Digest what is held; to be called when torch's operators are torch's again."""
+        held, self._held = self._held, []
+        for case, tensors, again in held:
+            try:
+                first, detail = digest(tensors)
+                repeatable = None if again is None else digest(again)[0] == first
+                self._tell(case, digest=first, repeatable=repeatable, detail=detail)
+            except Exception as error:
+                self._tell(case, detail=f"no digest: {type(error).__name__}: {error}")
+
+    def _tell(self, case, **fields):
+        self.session.events.emit("outputs", case=case, side=self.session.side, **fields)
+
+
+def digest(tensors):
+    """SHA-256 over dtypes, shapes and bits of tensors, and a remark where not all bits went in."""
+    total = hashlib.sha256()
+    ends = WHOLE_BYTES // 4
+    whole = size_bytes(tensors) <= WHOLE_BYTES
+    for tensor in tensors:
+        total.update(f"{tensor.dtype} {tuple(tensor.shape)}\n".encode())
+        tensor = tensor.detach()
+        for name in ("resolve_conj", "resolve_neg"):
+            resolve = getattr(tensor, name, None)
+            if resolve is not None:
+                tensor = resolve()
+        if whole:
+            parts = [tensor]
+        else:
+            flat = tensor.reshape(-1)
+            length = max(1, ends // max(1, int(tensor.element_size())))
+            parts = [flat] if int(flat.numel()) <= 2 * length else [flat[:length], flat[-length:]]
+        for part in parts:
+            total.update(bits(part))
+    return total.hexdigest(), None if whole else f"first and last {ends} bytes of each output"
+
+
+def bits(tensor):
+    """A tensor's bits, row-major."""
+    here = tensor.contiguous().cpu()
+    length = int(here.numel()) * int(here.element_size())
+    return ctypes.string_at(here.data_ptr(), length) if length else b""

@@ -1,0 +1,113 @@
+"""A stand-in for Triton's driver: compiles for a real target, launches onto the fake card.
+
+As a pytest plug-in (`-p fake_driver`) it is installed before anything asks for a driver.
+"""
+
+import ctypes
+import itertools
+
+import torch
+import triton
+from torch import card
+from triton.backends.compiler import GPUTarget
+
+VERSION = tuple(int(part) for part in triton.__version__.split(".")[:2])
+DURATION_US = {}
+"""Kernel name → microseconds on the card; 6 for all others."""
+EFFECTS = {}
+"""Kernel name → what the kernel does to memory, called with its arguments."""
+REGISTERS = 42
+
+
+class Utils:
+    def __init__(self):
+        self._handles = itertools.count(0x1000, 16)
+
+    def load_binary(self, name, kernel, shared, device):
+        handle = next(self._handles)
+        loaded = (handle + 1, handle, REGISTERS, 0)
+        return loaded if VERSION < (3, 4) else (*loaded, 1024)
+
+    def get_device_properties(self, device):
+        return {"max_shared_mem": 232448, "multiprocessor_count": 132, "warpSize": 32, "max_num_regs": 65536}
+
+    def unload_module(self, module):
+        pass
+
+
+class Launcher:
+    def __init__(self, src, metadata):
+        self.name = metadata.name
+
+    def __call__(self, grid_x, grid_y, grid_z, stream, function, packed, launch_metadata, enter, leave, *args):
+        assert function is not None
+        if enter is not None:
+            enter(launch_metadata)
+        card.launched.append(self.name)
+        card.enqueue(DURATION_US.get(self.name, 6.0))
+        effect = EFFECTS.get(self.name)
+        if effect is not None:
+            effect(*args)
+        if leave is not None:
+            leave(launch_metadata)
+
+
+class Driver:
+    launcher_cls = Launcher
+
+    def __init__(self):
+        self.utils = Utils()
+
+    @staticmethod
+    def is_active():
+        return True
+
+    def get_current_device(self):
+        return 0
+
+    def get_current_stream(self, device):
+        return 0
+
+    def get_current_target(self):
+        return GPUTarget("cuda", 90, 32)
+
+    def get_active_torch_device(self):
+        return torch.device("cuda")
+
+    def get_device_interface(self):
+        return torch.cuda
+
+    def get_benchmarker(self):
+        from triton.testing import do_bench
+
+        return do_bench
+
+    def get_empty_cache_for_benchmark(self):
+        return torch.empty(1024, dtype=torch.int32)
+
+    def map_python_to_cpp_type(self, kind):
+        return kind
+
+
+if VERSION >= (3, 3):
+
+    def clear_cache(self, cache):
+        cache.zero_()
+
+    Driver.clear_cache = clear_cache
+
+
+def copy_first_to_last(*args):
+    """What most kernels of the tests do: their first tensor's bits become their last one's."""
+    tensors = [arg for arg in args if isinstance(arg, torch.Tensor)]
+    if len(tensors) > 1:
+        source, target = tensors[0], tensors[-1]
+        length = min(source.numel() * source.element_size(), target.numel() * target.element_size())
+        ctypes.memmove(target.data_ptr(), source.data_ptr(), length)
+
+
+def install():
+    triton.runtime.driver.set_active(Driver())
+
+
+install()

@@ -1,0 +1,202 @@
+"""A torch without torch: as much of its surface as the probe, the miniature FlagGems and Triton's own code touch.
+
+Tensors have real memory, so that digests are real; the card is `card`, a queue on a clock that waits without waiting.
+"""
+
+import ctypes
+import itertools
+import random as _random
+
+from . import card as _card
+from . import cuda, version  # noqa: F401
+
+__version__ = "2.99.0+fake"
+_generator = _random.Random(0)
+
+
+class dtype:
+    def __init__(self, name, size, floating=False, is_complex=False):
+        self.name, self.itemsize = name, size
+        self.is_floating_point, self.is_complex = floating, is_complex
+
+    def __repr__(self):
+        return f"torch.{self.name}"
+
+
+float16 = dtype("float16", 2, True)
+bfloat16 = dtype("bfloat16", 2, True)
+float32 = float = dtype("float32", 4, True)
+float64 = dtype("float64", 8, True)
+complex64 = cfloat = dtype("complex64", 8, False, True)
+int8, int16 = dtype("int8", 1), dtype("int16", 2)
+int32 = int = dtype("int32", 4)
+int64, uint8, bool = dtype("int64", 8), dtype("uint8", 1), dtype("bool", 1)
+
+
+class Size(tuple):
+    def __repr__(self):
+        return f"torch.Size({list(self)})"
+
+
+class device:
+    def __init__(self, name, index=0):
+        self.type, self.index = name, index
+
+
+class Tensor:
+    def __init__(self, shape, dtype, content=None, offset=0):
+        self.shape, self.dtype = Size(shape), dtype
+        self.grad, self.requires_grad = None, False
+        count = 1
+        for extent in self.shape:
+            count *= extent
+        self._count, self._offset = count, offset
+        length = max(1, count * dtype.itemsize)
+        self._memory = (ctypes.c_char * (length + 64))() if content is None else content
+        # Aligned, so that specialisation sees what it sees on a card.
+        start = ctypes.addressof(self._memory)
+        self._base = (start + 63) // 64 * 64
+        self.is_cuda = True
+
+    def data_ptr(self):
+        return self._base + self._offset
+
+    def numel(self):
+        return self._count
+
+    def element_size(self):
+        return self.dtype.itemsize
+
+    @property
+    def ndim(self):
+        return len(self.shape)
+
+    def size(self):
+        return self.shape
+
+    def stride(self, index=None):
+        strides, step = [], 1
+        for extent in reversed(self.shape):
+            strides.insert(0, step)
+            step *= extent
+        return tuple(strides) if index is None else strides[index]
+
+    def detach(self):
+        return self
+
+    def contiguous(self):
+        return self
+
+    def cpu(self):
+        cuda.synchronize()
+        _card.check()
+        return self
+
+    def is_contiguous(self):
+        return True
+
+    def clone(self):
+        copy = Tensor(self.shape, self.dtype)
+        ctypes.memmove(copy.data_ptr(), self.data_ptr(), self._count * self.dtype.itemsize)
+        return copy
+
+    def t(self):
+        return Tensor(reversed(self.shape), self.dtype, self._memory)
+
+    def reshape(self, *shape):
+        return Tensor((self._count,), self.dtype, self._memory, self._offset)
+
+    def __getitem__(self, index):
+        start, stop, _ = index.indices(self._count)
+        return Tensor((stop - start,), self.dtype, self._memory, self._offset + start * self.dtype.itemsize)
+
+    def zero_(self):
+        _card.enqueue(3.0)
+        return self
+
+    def requires_grad_(self, value=True):
+        self.requires_grad = value
+        return self
+
+    def tolist(self):
+        return list(self._values)
+
+    def mm(self, other):
+        return _call("mm", self, other)
+
+
+def _filled(shape, dtype, generator):
+    tensor = Tensor(shape, dtype)
+    length = min(tensor.numel() * dtype.itemsize, 1 << 16)
+    ctypes.memmove(tensor.data_ptr(), generator.randbytes(length), length)
+    return tensor
+
+
+def manual_seed(seed):
+    _generator.seed(seed)
+
+
+def randn(*shape, dtype=float32, device=None):
+    shape = shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
+    _card.check()
+    return _filled(shape, dtype, _generator)
+
+
+def empty(*shape, dtype=float32, device=None):
+    return Tensor(shape[0] if isinstance(shape[0], (tuple, list)) else shape, dtype)
+
+
+def empty_like(tensor):
+    return Tensor(tensor.shape, tensor.dtype)
+
+
+def tensor(values, dtype=float32):
+    found = Tensor((len(values),), dtype)
+    found._values = list(values)
+    return found
+
+
+def quantile(values, shares):
+    from switchback_probe.timer import quantile as one
+
+    return tensor([one(values._values, share) for share in shares._values])
+
+
+def is_tensor(value):
+    return isinstance(value, Tensor)
+
+
+# Operators and what may stand in for them.
+
+_overrides = {}
+
+
+def _call(name, *args, **kwargs):
+    override = _overrides.get(name)
+    if override is not None:
+        return override(*args, **kwargs)
+    _card.enqueue(5.0)
+    return _filled(args[0].shape, args[0].dtype, _random.Random(name))
+
+
+def add(x, y):
+    return _call("add", x, y)
+
+
+def mm(x, y):
+    return _call("mm", x, y)
+
+
+def softmax(x, dim=-1):
+    return _call("softmax", x)
+
+
+def sort(x, dim=-1, descending=False):
+    return _call("sort", x)
+
+
+def fft(x):
+    return _call("fft", x)
+
+
+_names = itertools.count()

@@ -1,0 +1,29 @@
+import flag_gems
+import pytest
+import torch
+
+from . import base
+
+
+@pytest.mark.add
+def test_add():
+    base.BinaryPointwiseBenchmark(op_name="add", torch_op=torch.add).run()
+
+
+@pytest.mark.add_direct
+def test_add_direct():
+    """The library's function by name, without standing in for torch's."""
+    base.BinaryPointwiseBenchmark(op_name="add_direct", torch_op=torch.add, gems_op=flag_gems.ops.add).run()
+
+
+class CloningBenchmark(base.BinaryPointwiseBenchmark):
+    """Has a `get_latency` of its own, which asks the base's."""
+
+    def get_latency(self, op, *args, **kwargs):
+        return super().get_latency(op, args[0].clone(), *args[1:], **kwargs)
+
+
+@pytest.mark.add_cloning
+@pytest.mark.parametrize("n", [1, 2])
+def test_add_cloning(n):
+    CloningBenchmark(op_name="add_cloning", torch_op=torch.add, shapes=[(64, 64 * n)]).run()
