@@ -1,8 +1,8 @@
 //! Any program that speaks the cell protocol (`docs/cell-protocol.md`).
 //!
 //! `--suite command -- PROGRAM ARGUMENTS…`: in the arguments `{operator}`, `{file}` and `{dtypes}` (joined by `,`; empty
-//! for all) stand for the cell's. Operators are asked for with the arguments that hold none of the three, then `--list`,
-//! and `SWITCHBACK_LIST=1` in the environment; a JSON array of operators is taken, and anything else (a program that
+//! for all) stand for the cell's. Operators are asked for with the three left empty, `--list` behind all arguments, and
+//! `SWITCHBACK_LIST=1` in the environment; a JSON array of operators is taken, and anything else (a program that
 //! cannot list ends with an error or prints its usage) means that operators are taken as given. So a program that knows
 //! neither and would start to measure must look at `SWITCHBACK_LIST`.
 
@@ -80,13 +80,8 @@ impl Suite for CommandSuite {
     }
 
     fn list_command(&self, _probe_dir: &Path) -> Command {
-        let mut argv: Vec<String> = self
-            .options
-            .command
-            .iter()
-            .filter(|word| !PLACEHOLDERS.iter().any(|placeholder| word.contains(placeholder)))
-            .cloned()
-            .collect();
+        let nothing = [const { String::new() }; 3];
+        let mut argv: Vec<String> = self.options.command.iter().map(|word| fill(word, &nothing)).collect();
         argv.push("--list".into());
         let mut env = self.options.env.clone();
         env.insert("SWITCHBACK_LIST".into(), Some("1".into()));
@@ -180,10 +175,10 @@ mod tests {
     }
 
     #[test]
-    fn a_list_is_asked_without_placeholders_and_its_lack_is_no_error() {
+    fn a_list_is_asked_with_empty_placeholders_and_its_lack_is_no_error() {
         let suite = suite(&["./bench", "--op={operator}", "--fast"]).unwrap();
         let command = suite.list_command(Path::new("/probe"));
-        assert_eq!(command.argv, ["./bench", "--fast", "--list"]);
+        assert_eq!(command.argv, ["./bench", "--op=", "--fast", "--list"]);
         assert_eq!(command.env["SWITCHBACK_LIST"].as_deref(), Some("1"));
         let usage = ProgramOutput { status: Some(2), stdout: "usage".into(), stderr: String::new() };
         let offered = suite.read_list(&usage).unwrap();

@@ -41,6 +41,11 @@ const OWN_SHAPES: [&str; 2] = ["kunlunxin", "enflame"];
 /// The vendor whose benchmark calls the mode `--fg_mode`, since a pytest plugin took `--mode`.
 const FG_MODE_VENDOR: &str = "kunlunxin";
 
+/// The shape of a cell's command, for the digest of the measurement path: each argument up to its value. Values are
+/// conditions of their own.
+const COMMAND_SHAPE: &str = "-m pytest NODE -p switchback_probe.plugin -p no:cacheprovider -p no:randomly -s -q --rootdir \
+     --level --mode --dtypes --metrics --warmup --iter --shape_file";
+
 /// The suite of a FlagGems checkout.
 #[derive(Debug, Clone)]
 pub struct FlagGems {
@@ -170,12 +175,8 @@ impl Suite for FlagGems {
     }
 
     fn measurement_path(&self) -> String {
-        // The shape of the command: each argument up to its value. Values are conditions of their own.
-        let template = [
-            "-m pytest NODE -p switchback_probe.plugin -p no:cacheprovider -p no:randomly -s -q --rootdir --level --mode",
-            "--dtypes --metrics --warmup --iter --shape_file",
-        ];
-        embedded::digest(&self.embedded(), &template.map(str::to_owned))
+        let template = COMMAND_SHAPE.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        embedded::digest(&self.embedded(), &template)
     }
 
     fn checks(&self, operators: &[OperatorSpec], probe_dir: &Path) -> Vec<Check> {
@@ -357,6 +358,35 @@ mod tests {
         }
         let suite = FlagGems::new(options(), &Surroundings::default()).unwrap();
         assert_eq!(suite.dtypes(&"mm::fp16,float16,bf16".parse().unwrap()), ["float16", "bfloat16"]);
+    }
+
+    /// Whoever changes the command changes the digest with it.
+    #[test]
+    fn the_shape_in_the_digest_is_that_of_the_command() {
+        let options =
+            SuiteOptions { shape_file: Some("/s.yaml".into()), dtypes: vec!["float16".into()], ..options() };
+        let suite = FlagGems::new(options, &Surroundings::default()).unwrap();
+        let operator = OperatorSpec::named("mm");
+        let command = suite.cell_command(&CellRequest {
+            operator: &operator,
+            purpose: switchback_model::cell::Purpose::Run,
+            measure: &measure(),
+            probe_dir: Path::new("/p"),
+            cache_dir: Path::new("/c"),
+        });
+        let shape: Vec<&str> = command.argv[1..]
+            .iter()
+            .map(|word| if word.contains("::") { "NODE" } else { word.split('=').next().unwrap() })
+            .collect();
+        assert_eq!(shape.join(" "), COMMAND_SHAPE);
+    }
+
+    fn measure() -> switchback_model::order::Measure {
+        serde_json::from_str(
+            r#"{"timed": true, "timer": "auto", "warmup_ms": 200.0, "sample_ms": 100.0, "direct_repeat": 1, "blocks": 8,
+                "block_length": 12, "cache_state": "flush", "seed": 1, "tuning": "off"}"#,
+        )
+        .unwrap()
     }
 
     #[test]

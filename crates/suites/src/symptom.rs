@@ -48,7 +48,7 @@ impl<'a> Scene<'a> {
 #[must_use]
 pub fn explain(suite: &str, interpreter: Option<&str>, evidence: &Evidence<'_>) -> Vec<Finding> {
     let scene = Scene { suite, interpreter, evidence };
-    let symptoms: [fn(&Scene<'_>) -> Option<Finding>; 18] = [
+    let symptoms: [fn(&Scene<'_>) -> Option<Finding>; 19] = [
         device::disk_full,
         harness::wrong_interpreter,
         harness::file_missing,
@@ -64,6 +64,7 @@ pub fn explain(suite: &str, interpreter: Option<&str>, evidence: &Evidence<'_>) 
         device::context_lost,
         harness::crlf_script,
         timeout,
+        harness::recording_refused,
         harness::nothing_collected,
         harness::all_skipped,
         died,

@@ -358,14 +358,13 @@ impl Reader {
             Some(PytestSummary { passed, .. }) if passed > 0 => {
                 self.warn(0, format!("{passed} tests passed and not one row was printed (is `-s` missing?)"));
             }
-            Some(_) => {}
             None if self.log.failures.is_empty() && !text.trim().is_empty() => {
                 let start: Vec<&str> =
                     text.lines().map(str::trim).filter(|line| !line.is_empty()).take(3).collect();
                 let start: String = start.join(" | ").chars().filter(|c| !c.is_control()).take(200).collect();
                 self.warn(0, format!("no output of FlagGems' benchmark is recognised; it starts: `{start}`"));
             }
-            None => {}
+            Some(_) | None => {}
         }
     }
 

@@ -111,16 +111,32 @@ pub(super) fn crlf_script(scene: &Scene<'_>) -> Option<Finding> {
     ))
 }
 
+/// pytest says 5, the probe makes it 4 and tells of it: 5 is its word for a refused recording.
 pub(super) fn nothing_collected(scene: &Scene<'_>) -> Option<Finding> {
-    (scene.evidence.status == 5).then(|| {
-        let line = scene.line(&["no tests ran", "deselected", "no tests collected"]).unwrap_or("no tests ran");
-        Finding::failure(
-            "pytest collects the operator",
-            format!("pytest exit 5: {}", short(line)),
-            "the file was read and nothing in it was chosen: is there a filter in the checkout's `pytest.ini`, or a plugin \
-             that deselects?",
-        )
-    })
+    if !scene.no_rows() || !matches!(scene.evidence.status, 4 | 5) {
+        return None;
+    }
+    let line = scene.line(&["no test was selected", "no tests ran", "no tests collected", "deselected"])?;
+    // What is not there, or refused, ends so too, and has a symptom of its own.
+    if scene.line(&["not found:", "recording refused", "recording cannot be read"]).is_some() {
+        return None;
+    }
+    Some(Finding::failure(
+        "pytest collects the operator",
+        format!("pytest exit 5: {}", short(line)),
+        "the file was read and nothing in it was chosen: is there a filter in the checkout's `pytest.ini`, or a plugin that \
+         deselects?",
+    ))
+}
+
+pub(super) fn recording_refused(scene: &Scene<'_>) -> Option<Finding> {
+    let line = scene.line(&["recording refused", "recording cannot be read"])?;
+    Some(Finding::failure(
+        "recording is of this machine",
+        short(line),
+        "a recording is replayed only on the back end, device class and compiler that it was made on: tune again here, in a \
+         new campaign",
+    ))
 }
 
 pub(super) fn all_skipped(scene: &Scene<'_>) -> Option<Finding> {
