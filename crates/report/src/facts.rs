@@ -9,6 +9,9 @@ use switchback_model::verdict::{ScreenVerdict, Verdict};
 use crate::number;
 use crate::text::{count, one_line};
 
+/// Reasons that are said where an operator has no figure; an explanation has them all.
+const TOLD: usize = 3;
+
 /// Where an operator stands in a report, in the order in which reports list them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Standing {
@@ -141,11 +144,19 @@ pub fn why_no_figure(operator: &OperatorReport) -> Option<String> {
     if standing.has_figures() {
         return None;
     }
-    let own = operator.reasons.iter().map(|it| one_line(it)).find(|it| !it.is_empty());
+    let told: Vec<String> =
+        operator.reasons.iter().map(|it| one_line(it)).filter(|it| !it.is_empty()).take(TOLD).collect();
+    let own = (!told.is_empty()).then(|| told.join("; "));
     Some(match standing {
         Standing::Same => "identical code: a number would be noise".into(),
         Standing::NotCompiled => "ran without the compiler under test".into(),
-        Standing::Wrong => own.unwrap_or_else(|| "B's outputs are wrong: no figure".into()),
+        Standing::Wrong => {
+            let tally = OutputsTally::of(operator);
+            match tally.wrong {
+                0 => "outputs wrong: no speed is stated".into(),
+                wrong => format!("outputs wrong in {wrong} of {}", count(tally.compared, "case", "cases")),
+            }
+        }
         Standing::NoRows => own.unwrap_or_else(|| "nothing was measured".into()),
         _ if operator.screen.is_none() => own.unwrap_or_else(|| "not screened yet".into()),
         _ => own.unwrap_or_else(|| "no round is complete".into()),
@@ -166,10 +177,7 @@ pub fn remarks(report: &Report, operator: &OperatorReport) -> Vec<String> {
     if standing == Standing::Inconclusive {
         out.push(match operator.rounds_needed {
             Some(rounds) => format!("{} would tell", count(rounds, "round", "rounds")),
-            None => operator
-                .reasons
-                .first()
-                .map_or_else(|| "rounds it would take: not known".into(), |reason| one_line(reason)),
+            None => "rounds it would take: not known".into(),
         });
     }
     if operator.mixed {
