@@ -12,7 +12,9 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use procfs::process::Process;
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+use switchback_device::occupancy::{ComputeProcess, compute_processes};
 use switchback_model::order::Order;
 use switchback_model::outcome::{Ending, Outcome};
 use switchback_store::attempt::AttemptDir;
@@ -74,6 +76,7 @@ struct Attempt<'a> {
 struct Ran {
     cause: Cause,
     status: Option<ExitStatus>,
+    foreign: Vec<ComputeProcess>,
     group: Ended,
     log: LogSummary,
 }
@@ -91,6 +94,11 @@ enum Cause {
 
 fn run(order_path: &Path, settings: &Settings) -> Result<Outcome, CellError> {
     let (sender, messages) = mpsc::channel();
+    // Without `/proc` nothing that the child leaves behind would be found.
+    Process::myself()
+        .and_then(|process| process.stat())
+        .map_err(std::io::Error::other)
+        .map_err(CellError::system("read `/proc`"))?;
     become_subreaper().map_err(CellError::system("become the subreaper"))?;
     coordinator::watch_signals(sender.clone()).map_err(CellError::system("handle signals"))?;
 
@@ -147,6 +155,8 @@ impl Attempt<'_> {
         sender: Sender<Message>,
     ) -> Result<Result<Ran, String>, CellError> {
         let run_dir = self.dir.path();
+        // A tool that fails here fails for the telemetry as well, which says so.
+        let foreign = compute_processes(&self.order.card).unwrap_or_default();
         let variables = environment::of_child(std::env::vars_os(), &self.order, run_dir);
         let (mut child, output) = match spawn::spawn(&self.order.command, variables) {
             Ok(started) => started,
@@ -176,7 +186,7 @@ impl Attempt<'_> {
         let log = pump.close(PATIENCE);
         // A child that cannot be killed is not waited for.
         let status = child.try_wait().map_err(CellError::system("wait for the child"))?;
-        Ok(Ok(Ran { cause, status, group: ended, log }))
+        Ok(Ok(Ran { cause, status, foreign, group: ended, log }))
     }
 
     /// Counts events and writes identity and outcome.
@@ -196,10 +206,21 @@ impl Attempt<'_> {
             counts: fold::counts(&self.order, &events),
             leaked_processes: 0,
         };
+        let mut own = BTreeMap::from([
+            ("host".to_owned(), host::name()),
+            ("kernel".to_owned(), host::kernel()),
+            ("boot_id".to_owned(), host::boot_id().to_owned()),
+        ]);
         let mut reasons = Vec::new();
         match ran {
             Err(reason) => reasons.push(reason),
             Ok(ran) => {
+                if !ran.foreign.is_empty() {
+                    let foreign: Vec<String> =
+                        ran.foreign.iter().map(|it| format!("{} `{}`", it.pid, it.name)).collect();
+                    reasons.push(format!("others computed on the card: process {}", foreign.join(", ")));
+                    own.insert("foreign_processes".into(), foreign.join(", "));
+                }
                 outcome.leaked_processes = ran.group.leaked;
                 reasons.extend(describe(&mut outcome, &ran, &self.order));
             }
@@ -207,11 +228,6 @@ impl Attempt<'_> {
         reasons.extend(fold::torn(&events));
         outcome.reason = reasons.join("; ");
 
-        let own = BTreeMap::from([
-            ("host".to_owned(), host::name()),
-            ("kernel".to_owned(), host::kernel()),
-            ("boot_id".to_owned(), host::boot_id().to_owned()),
-        ]);
         self.dir.write_identity(&fold::identity(&self.order, &events, own))?;
         self.dir.write_outcome(&outcome)?;
         Ok(outcome)

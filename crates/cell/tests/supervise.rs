@@ -4,11 +4,13 @@ mod support;
 
 use std::fs;
 use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 use support::{Cell, is_running, pid_in, wait_for};
+use switchback_device::telemetry::tsv;
 use switchback_model::outcome::{Counts, Ending};
 
 const EVENTS: &str = r#"
@@ -308,6 +310,59 @@ fn the_card_is_held_until_what_outlives_the_child_is_gone() {
     writeln!(running.pipe.as_mut().unwrap(), "kill").unwrap();
     assert_eq!(running.status(), 130);
     assert_eq!(Cell::script("true").sharing_locks(&first).run(), 0);
+}
+
+/// A cell on a card of `nvidia-smi`, which is a script that answers with these lines.
+fn with_nvidia_smi(child: &str, readings: &str, processes: &str) -> Cell {
+    let mut cell = Cell::script(child);
+    cell.order.card.backend = "cuda".into();
+    cell.order.card.uuid = Some("GPU-1".into());
+    let tools = cell.path("tools");
+    fs::create_dir(&tools).unwrap();
+    let script = format!(
+        "#!/bin/sh\ncase \"$*\" in\n--query-gpu=*'-i GPU-1') {readings};;\n\
+         --query-compute-apps=*'-i GPU-1') {processes};;\nesac\n"
+    );
+    let tool = tools.join("nvidia-smi");
+    fs::write(&tool, script).unwrap();
+    fs::set_permissions(&tool, fs::Permissions::from_mode(0o755)).unwrap();
+    let path = format!("{}:{}", tools.display(), std::env::var("PATH").unwrap());
+    cell.inherited("PATH", &path)
+}
+
+#[test]
+fn the_card_is_watched_and_others_on_it_are_told() {
+    let cell = with_nvidia_smi(
+        "while [ ! -s telemetry.tsv ]; do sleep 0.01; done",
+        "echo '0, 1980, 3201, 43, [N/A], 97, 0x0000000000000044, 700.00'",
+        "echo '4711, /opt/other/python'",
+    );
+    assert_eq!(cell.run(), 0);
+    let samples = tsv::read(&fs::read_to_string(cell.path("telemetry.tsv")).unwrap());
+    let reading = &samples[0].reading;
+    assert_eq!((reading.sm_clock_mhz, reading.power_w), (Some(1980.0), None));
+    assert_eq!(reading.throttle.as_deref(), Some("sw_power_cap+hw_thermal_slowdown"));
+    let outcome = cell.outcome();
+    assert!(samples[0].monotonic_s.unwrap() >= outcome.started_s - 0.001);
+    assert_eq!(samples[0].boot_id, outcome.boot_id);
+    assert_eq!(outcome.reason, "others computed on the card: process 4711 `/opt/other/python`");
+    assert_eq!(cell.identity().identity["foreign_processes"], "4711 `/opt/other/python`");
+    assert!(!cell.path("telemetry.err").exists());
+}
+
+#[test]
+fn a_sampler_that_does_not_answer_is_said_once_and_fails_nothing() {
+    let refusal = "echo 'Failed to initialize NVML: Driver/library version mismatch'; exit 18";
+    let cell = with_nvidia_smi("while [ ! -s telemetry.err ]; do sleep 0.01; done", refusal, refusal);
+    assert_eq!(cell.run(), 0);
+    let note = fs::read_to_string(cell.path("telemetry.err")).unwrap();
+    assert_eq!(
+        note,
+        "no telemetry: `nvidia-smi` failed with exit status: 18: \
+         Failed to initialize NVML: Driver/library version mismatch\n"
+    );
+    assert!(!cell.path("telemetry.tsv").exists());
+    assert_eq!(cell.outcome().reason, "");
 }
 
 #[test]

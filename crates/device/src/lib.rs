@@ -8,6 +8,7 @@ pub mod backend;
 pub mod command;
 pub mod mask;
 pub mod number;
+pub mod occupancy;
 pub mod telemetry;
 
 pub use backend::{Backend, ListedCard, ListingError};

@@ -17,7 +17,7 @@ use crate::backend::Backend;
 use crate::command::{self, CommandError};
 
 /// How long a sampling tool may take.
-const SAMPLING_LIMIT: Duration = Duration::from_secs(10);
+pub(crate) const SAMPLING_LIMIT: Duration = Duration::from_secs(10);
 
 /// One reading of one card; a field that the tool does not tell is none, never zero.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -177,6 +177,29 @@ mod tests {
         }
     }
 
+    proptest::proptest! {
+        #[test]
+        fn no_text_panics(text in "\\PC{0,200}", columns in proptest::collection::vec("[0-9.,%\\[\\]A-Za-z -]{0,9}", 0..12)) {
+            let line = columns.join(", ");
+            for kind in [SamplerKind::NvidiaSmi, SamplerKind::MthreadsGmi, SamplerKind::AmdSmi] {
+                let _ = kind.parse(&text);
+                let _ = kind.parse(&format!("{{\"GPU\": [{{\"Index\": \"{line}\", \"Clocks\": {{\"Graphics\": \"{line}\"}}}}]}}"));
+                for reading in kind.parse(&line) {
+                    // What was read is written and read back as it was.
+                    let sample = tsv::Sample { reading, ..tsv::Sample::default() };
+                    proptest::prop_assert_eq!(tsv::read(&(tsv::header() + &tsv::row(&sample))), [sample]);
+                }
+            }
+            for backend in Backend::ALL {
+                let _ = backend.read_listing(&text);
+                let _ = backend.read_listing(&line);
+                let _ = backend.classify_capture_error(&text);
+            }
+            let _ = tsv::read(&text);
+            let _ = crate::mask::parse(&text);
+        }
+    }
+
     #[test]
     fn a_tool_that_answers_without_a_reading_is_quoted() {
         let mut tool = Tool {
@@ -196,6 +219,7 @@ mod tests {
         assert!(reading("sw_power_cap+hw_thermal_slowdown").is_braked());
         assert!(reading("hw_power_brake_slowdown").is_braked());
         assert!(!reading("sw_power_cap+gpu_idle").is_braked());
+        assert!(!reading("hw_slowdown").is_braked(), "a change of the power state shows it too");
         assert!(!reading("none").is_braked());
         assert!(!Reading::default().is_braked());
     }

@@ -34,8 +34,11 @@ pub const THROTTLE_REASONS: [&str; 9] = [
 ];
 
 /// Those of [`THROTTLE_REASONS`] that say that heat or the power brake held the clock down.
-pub const BRAKING_REASONS: [&str; 4] =
-    ["hw_slowdown", "sw_thermal_slowdown", "hw_thermal_slowdown", "hw_power_brake_slowdown"];
+///
+/// `hw_slowdown` is none of them: with either it stands beside its own reason, alone it may be a mere change of the
+/// power state (`nvidia-smi --help-query-gpu`).
+pub const BRAKING_REASONS: [&str; 3] =
+    ["sw_thermal_slowdown", "hw_thermal_slowdown", "hw_power_brake_slowdown"];
 
 /// The command that reads `fields` of one card, by UUID where it has one, or of all cards.
 #[must_use]
@@ -173,6 +176,23 @@ mod tests {
             ..Reading::default()
         };
         assert_eq!(parse(SIX, "0, 1980, 2619, 41, 122.35, 63\n"), [expected]);
+    }
+
+    #[test]
+    fn a_card_s_answer_to_our_query_is_read_whole() {
+        // An idle H200, driver 580.159.04.
+        let readings = parse(FIELDS, "0, 345, 3201, 39, 77.94, 0, 0x0000000000000001, 700.00\n");
+        let expected = Reading {
+            index: "0".into(),
+            sm_clock_mhz: Some(345.0),
+            mem_clock_mhz: Some(3201.0),
+            temp_c: Some(39.0),
+            power_w: Some(77.94),
+            util_pct: Some(0.0),
+            throttle: Some("gpu_idle".into()),
+            power_limit_w: Some(700.0),
+        };
+        assert_eq!(readings, [expected]);
     }
 
     #[test]
