@@ -126,11 +126,22 @@ pub(super) fn names(all: &[String], columns: usize) -> String {
     if width(&joined) <= columns {
         return joined;
     }
-    for shown in (1..all.len()).rev() {
-        let text = format!("{} +{}", all[..shown].join(", "), all.len() - shown);
-        if width(&text) <= columns {
-            return text;
+    let mut best = None;
+    let mut shown = String::new();
+    for (index, name) in all.iter().enumerate() {
+        shown.push_str(if index == 0 { "" } else { ", " });
+        shown.push_str(name);
+        // Each name makes the text longer, whatever it does to the count behind it.
+        if width(&shown) > columns {
+            break;
         }
+        let text = format!("{shown} +{}", all.len() - index - 1);
+        if width(&text) <= columns {
+            best = Some(text);
+        }
+    }
+    if let Some(text) = best {
+        return text;
     }
     let more = if all.len() > 1 { format!(" +{}", all.len() - 1) } else { String::new() };
     let first = all.first().map(String::as_str).unwrap_or_default();
