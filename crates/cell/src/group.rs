@@ -15,8 +15,10 @@ use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, set_child_
 
 use crate::environment::{CAMPAIGN, RUN_DIR};
 
-/// Time between two looks at the processes while a cell is being ended.
-const POLL: Duration = Duration::from_millis(10);
+/// Time between the first two looks at the processes while a cell is being ended.
+const FIRST_PAUSE: Duration = Duration::from_millis(10);
+/// Time between later ones: a long grace must not disturb what is measured on other cards meanwhile.
+const LONGEST_PAUSE: Duration = Duration::from_millis(100);
 
 /// A child and all that descends from it.
 #[derive(Debug)]
@@ -85,6 +87,7 @@ impl Group {
         mut meanwhile: impl FnMut(i32),
     ) {
         let deadline = Instant::now() + patience;
+        let mut pauses = Pauses::default();
         loop {
             let seen = self.look();
             if seen.members.is_empty() {
@@ -94,13 +97,14 @@ impl Group {
             if Instant::now() >= deadline || cut_short() {
                 return;
             }
-            std::thread::sleep(POLL);
+            pauses.next(deadline);
         }
     }
 
     /// Kills until none is left, since a process that is being killed may have forked.
     fn kill(&self, patience: Duration) -> Ended {
         let deadline = Instant::now() + patience;
+        let mut pauses = Pauses::default();
         let mut killed = BTreeSet::new();
         let mut leaked = 0;
         loop {
@@ -114,7 +118,7 @@ impl Group {
             if seen.members.is_empty() || Instant::now() >= deadline {
                 return Ended { leaked, left: seen.members };
             }
-            std::thread::sleep(POLL);
+            pauses.next(deadline);
         }
     }
 
@@ -173,6 +177,22 @@ impl Group {
             environment.get(std::ffi::OsStr::new(name)).is_some_and(|held| held == value)
         };
         holds(CAMPAIGN, self.campaign.as_ref()) && holds(RUN_DIR, self.run_dir.as_os_str())
+    }
+}
+
+/// Pauses between looks, short ones first, none beyond a deadline.
+struct Pauses(Duration);
+
+impl Default for Pauses {
+    fn default() -> Self {
+        Self(FIRST_PAUSE)
+    }
+}
+
+impl Pauses {
+    fn next(&mut self, deadline: Instant) {
+        std::thread::sleep(self.0.min(deadline.saturating_duration_since(Instant::now())));
+        self.0 = (self.0 * 3 / 2).min(LONGEST_PAUSE);
     }
 }
 
