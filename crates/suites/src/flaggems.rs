@@ -43,7 +43,7 @@ const FG_MODE_VENDOR: &str = "kunlunxin";
 
 /// The shape of a cell's command, for the digest of the measurement path: each argument up to its value. Values are
 /// conditions of their own.
-const COMMAND_SHAPE: &str = "-m pytest NODE -p switchback_probe.plugin -p no:cacheprovider -p no:randomly -s -q --rootdir \
+const COMMAND_SHAPE: &str = "-m pytest NODE -p switchback_probe.plugin -p no:cacheprovider -p no:randomly -s -q -rfEs --rootdir \
      --level --mode --dtypes --metrics --warmup --iter --shape_file";
 
 /// The suite of a FlagGems checkout.
@@ -146,7 +146,8 @@ impl FlagGems {
         for plugin in ["switchback_probe.plugin", "no:cacheprovider", "no:randomly"] {
             arguments.extend(["-p".into(), plugin.into()]);
         }
-        arguments.extend(["-s".into(), "-q".into()]);
+        // The reasons of skips and failures at the end of the log.
+        arguments.extend(["-s", "-q", "-rfEs"].map(str::to_owned));
         let vendors = [measure.vendor.as_str(), self.options.backend.as_str()];
         let mode_flag = if vendors.contains(&FG_MODE_VENDOR) { "--fg_mode" } else { "--mode" };
         arguments.push(format!("--rootdir={}", self.checkout.display()));

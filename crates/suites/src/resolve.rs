@@ -1,7 +1,7 @@
 //! Finds the operators that were asked for among those on offer.
 //!
 //! Rule, in this order: the operator's own name; else its aliases (FlagGems: a test's mark), which may stand for several
-//! operators, all of which are meant; a file narrows both. Invariant: what comes back names one offered operator each,
+//! operators, all of which are meant; a file narrows both, and without one the file of the same name goes first. Invariant: what comes back names one offered operator each,
 //! with its file, in the order asked, each once.
 
 use switchback_model::operator::OperatorSpec;
@@ -40,17 +40,28 @@ fn file_of(offer: &Offered) -> &str {
     offer.file.as_deref().unwrap_or(&offer.operator)
 }
 
-fn one(suite: &str, spec: &OperatorSpec, offered: &[Offered]) -> Result<Vec<OperatorSpec>, SuiteError> {
-    let in_file = |offer: &&Offered| spec.file.as_deref().is_none_or(|file| file_of(offer) == file);
-    let named: Vec<&Offered> =
-        offered.iter().filter(|offer| offer.operator == spec.operator).filter(in_file).collect();
-    // Without a file, the operator's own file goes before others that hold one of the same name.
-    let named = match named.iter().find(|offer| spec.file.is_none() && file_of(offer) == spec.operator) {
-        Some(own) => vec![*own],
-        None => named,
+fn one<'a>(
+    suite: &str,
+    spec: &OperatorSpec,
+    offered: &'a [Offered],
+) -> Result<Vec<OperatorSpec>, SuiteError> {
+    let in_file = |offer: &&'a Offered| spec.file.as_deref().is_none_or(|file| file_of(offer) == file);
+    // Without a file, the operator's own file goes before others that answer to the same name.
+    let own_first = |found: Vec<&'a Offered>| -> Vec<&'a Offered> {
+        let own: Vec<&Offered> = found
+            .iter()
+            .copied()
+            .filter(|offer| spec.file.is_none() && file_of(offer) == spec.operator)
+            .collect();
+        if own.is_empty() { found } else { own }
     };
+    let mut named =
+        own_first(offered.iter().filter(|offer| offer.operator == spec.operator).filter(in_file).collect());
+    named.dedup_by_key(|offer| file_of(offer));
     let found = if named.is_empty() {
-        offered.iter().filter(|offer| offer.aliases.contains(&spec.operator)).filter(in_file).collect()
+        own_first(
+            offered.iter().filter(|offer| offer.aliases.contains(&spec.operator)).filter(in_file).collect(),
+        )
     } else if named.len() > 1 {
         let places: Vec<String> =
             named.iter().map(|offer| format!("`{}:{}`", offer.operator, file_of(offer))).collect();
@@ -207,7 +218,15 @@ mod tests {
             resolved("einsum::float32").unwrap(),
             ["einsum_bmm:einsum:float32", "einsum_dot:einsum:float32"]
         );
-        assert_eq!(resolved("router_gemm:router_gemm").unwrap(), ["perf_router_gemm:router_gemm"]);
+        assert_eq!(
+            resolved("router_gemm:blas_perf_parallel").unwrap(),
+            ["perf_router_gemm:blas_perf_parallel"]
+        );
+        assert_eq!(
+            resolved("router_gemm").unwrap(),
+            ["perf_router_gemm:router_gemm"],
+            "its own file goes first"
+        );
     }
 
     #[test]

@@ -113,8 +113,9 @@ fn a_refused_dtype_tells_what_the_operator_takes() {
 
 #[test]
 fn a_refusal_of_the_cpu_suite_is_understood_too() {
-    let errors = ["`fft` refuses f32, takes c64".to_owned()];
-    let evidence = Evidence { operator: "fft", errors: &errors, ..Evidence::default() };
+    let errors = ["refuses f32, takes c64: `fft::c64`".to_owned()];
+    let takes = ["c64".to_owned()];
+    let evidence = Evidence { operator: "fft", errors: &errors, takes_dtypes: &takes, ..Evidence::default() };
     let findings = symptom::explain("cpu", None, &evidence);
     assert_eq!(findings.len(), 1);
     assert_eq!(

@@ -10,8 +10,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use switchback_model::event::{Config, Row};
 use switchback_model::side::Side;
 
+mod closing;
 pub mod input;
 mod line;
+mod pytest;
 mod reader;
 mod record;
 

@@ -72,14 +72,17 @@ pub(super) fn refused_dtype(scene: &Scene<'_>) -> Option<Finding> {
     let takes = scene.evidence.takes_dtypes;
     let operator = scene.operator();
     let hint = match takes.first() {
-        Some(first) => format!("it takes {}: write `{operator}::{first}`", takes.join(", ")),
-        None => format!(
+        // The message says it all by itself.
+        _ if line.contains("takes ") => None,
+        Some(first) => Some(format!("it takes {}: write `{operator}::{first}`", takes.join(", "))),
+        None => Some(format!(
             "give dtypes to the operator, `{operator}::DTYPE`, not one `--dtypes` to all; `switchback ops --suite {}` \
              shows what each takes",
             scene.suite
-        ),
+        )),
     };
-    Some(Finding::failure("operator takes the dtype", short(line), hint))
+    let finding = Finding::failure("operator takes the dtype", short(line), String::new());
+    Some(Finding { hint, ..finding })
 }
 
 pub(super) fn baseline_needed(scene: &Scene<'_>) -> Option<Finding> {
