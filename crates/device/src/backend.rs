@@ -135,25 +135,25 @@ impl Backend {
 
     /// How far an error that a graph capture raised reaches; `text` is the exception with all that it was raised from.
     ///
-    /// A fatal text anywhere in the chain is fatal. Otherwise the chain's first exception decides: leaving the
-    /// capture raises a second one that says only that the capture had failed. A device error without a known text is
-    /// taken for fatal, since what follows in that process could not be trusted.
+    /// A fatal text anywhere in the chain is fatal, and so is a device error without a known text, since what follows in
+    /// that process could not be trusted. Otherwise the chain's first exception decides: leaving the capture raises a
+    /// second one that says only that the capture had failed.
     #[must_use]
     pub fn classify_capture_error(&self, text: &str) -> CaptureErrorClass {
         let text = text.to_lowercase();
         let holds = |text: &str, words: &[&str]| words.iter().any(|word| text.contains(&word.to_lowercase()));
-        if holds(&text, self.capture_fatal) {
+        let exceptions: Vec<&str> = text.split(CHAINED[0]).flat_map(|part| part.split(CHAINED[1])).collect();
+        let is_known =
+            |text: &str| holds(text, self.capture_recoverable) || holds(text, self.capture_poisoned);
+        let is_fatal = |text: &str| {
+            holds(text, self.capture_fatal) || holds(text, self.device_errors) && !is_known(text)
+        };
+        if exceptions.iter().any(|exception| is_fatal(exception)) {
             return CaptureErrorClass::Fatal;
         }
-        let first = CHAINED.iter().filter_map(|mark| text.find(mark)).min().map_or(&*text, |at| &text[..at]);
-        if holds(first, self.capture_recoverable) {
-            return CaptureErrorClass::Recoverable;
-        }
-        if holds(first, self.capture_poisoned) {
+        let first = exceptions.first().copied().unwrap_or_default();
+        if holds(first, self.capture_poisoned) && !holds(first, self.capture_recoverable) {
             return CaptureErrorClass::Poisoned;
-        }
-        if holds(first, self.device_errors) {
-            return CaptureErrorClass::Fatal;
         }
         CaptureErrorClass::Recoverable
     }

@@ -48,6 +48,11 @@ fn an_unknown_device_error_is_fatal_an_unknown_other_error_is_not() {
     assert_eq!(cuda().classify_capture_error("CUBLAS_STATUS_EXECUTION_FAILED"), Fatal);
     assert_eq!(cuda().classify_capture_error("CUDA error: something of a later driver"), Fatal);
     assert_eq!(cuda().classify_capture_error("ValueError: no such axis"), Recoverable);
+    let text = "ValueError: no such axis\n\nThe above exception was the direct cause of the following exception:\n\n\
+        CUDA error: something of a later driver";
+    assert_eq!(cuda().classify_capture_error(text), Fatal);
+    // Nothing is known of these texts on MUSA, so nothing is claimed.
+    assert_eq!(Backend::named("musa").unwrap().classify_capture_error("MUSA error: x"), Recoverable);
 }
 
 #[test]
