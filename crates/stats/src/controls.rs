@@ -26,11 +26,11 @@ struct Control {
     error_squared: f64,
 }
 
-/// A persistent bias: its variance, and the number of controls that say so.
+/// A persistent bias: its variance, and the degrees of freedom of that.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(crate) struct Tau {
     pub squared: f64,
-    pub n_controls: usize,
+    pub df: f64,
 }
 
 /// Adds tau to every estimate: that of control operators to units, that of control cases to cases.
@@ -52,7 +52,7 @@ pub(crate) fn add_tau(analysis: &mut Analysis) {
 
 fn set(estimate: &mut Estimate, tau: Tau) {
     estimate.tau_squared = tau.squared;
-    estimate.tau_df = tau.n_controls as f64;
+    estimate.tau_df = tau.df;
 }
 
 /// Largest |effect| of any control of the group, single cases included; `None` without controls.
@@ -102,10 +102,18 @@ pub fn tau_squared(effects: &[f64], errors_squared: &[f64]) -> f64 {
     (excess / effects.len() as f64).max(0.0)
 }
 
+/// The bias that controls show. Each of them is one degree of freedom to the extent that it shows bias and not scatter:
+/// all of it where bias is all they show, and nothing, without a jump, where they show none.
 fn tau_of(controls: &[&Control]) -> Tau {
     let effects: Vec<f64> = controls.iter().map(|it| it.effect).collect();
     let errors: Vec<f64> = controls.iter().map(|it| it.error_squared).collect();
-    Tau { squared: tau_squared(&effects, &errors), n_controls: controls.len() }
+    let squared = tau_squared(&effects, &errors);
+    if squared == 0.0 {
+        return Tau::default();
+    }
+    let all_squares: f64 = effects.iter().map(|effect| effect * effect).sum();
+    let n_controls = controls.len() as f64;
+    Tau { squared, df: n_controls * squared / (all_squares / n_controls) }
 }
 
 fn tau_at(controls: &[Control], group: &Group, latency_us: f64) -> Tau {
@@ -233,6 +241,16 @@ mod tests {
     }
 
     #[test]
+    fn a_control_that_is_half_scatter_is_half_a_degree_of_freedom() {
+        let group = Group { process_paired: false, timer: "gated".into(), host_bound: false };
+        let it = Control { group, latency_us: 5.0, effect: 0.02, error_squared: 2e-4 };
+        let tau = tau_of(&[&it; 6]);
+        assert!((tau.squared - 2e-4).abs() < 1e-12 && (tau.df - 3.0).abs() < 1e-9, "{tau:?}");
+        let calm = Control { effect: 0.01, ..it };
+        assert_eq!(tau_of(&[&calm; 6]), Tau::default());
+    }
+
+    #[test]
     fn bands_with_eight_controls_speak_for_themselves() {
         let group = Group { process_paired: false, timer: "gated".into(), host_bound: false };
         let at = |latency_us: f64, effect: f64| Control {
@@ -245,9 +263,9 @@ mod tests {
         controls.extend((0..3).map(|_| at(50.0, 0.001)));
         assert!((tau_at(&controls, &group, 6.0).squared - 4e-4).abs() < 1e-12);
         // Three controls beyond 10 us are too few to stand alone: all eleven speak.
-        assert_eq!(tau_at(&controls, &group, 50.0).n_controls, 11);
+        assert!((tau_at(&controls, &group, 50.0).df - 11.0).abs() < 1e-9);
         controls.extend((0..6).map(|_| at(500.0, 0.001)));
-        assert_eq!(tau_at(&controls, &group, 5_000.0).n_controls, 9);
+        assert!((tau_at(&controls, &group, 5_000.0).df - 9.0).abs() < 1e-9);
         assert!((tau_at(&controls, &group, 50.0).squared - 1e-6).abs() < 1e-12);
     }
 }

@@ -23,7 +23,7 @@ pub struct Estimate {
     pub quantisation: f64,
     /// Variance of the bias that controls show; rounds do not reduce it.
     pub tau_squared: f64,
-    /// Number of controls that [`Self::tau_squared`] was estimated from: its degrees of freedom.
+    /// Degrees of freedom of [`Self::tau_squared`]: the number of controls, less where they show scatter besides bias.
     pub tau_df: f64,
 }
 

@@ -185,7 +185,9 @@ def linear_prior(estimates, x):
 def tau(controls, chosen):
     squares = [controls[idx].effect ** 2 - controls[idx].variance / controls[idx].n - controls[idx].quantisation
                for idx in chosen]
-    return max(0.0, sum(squares) / len(squares)), len(squares)
+    found = max(0.0, sum(squares) / len(squares))
+    mean_square = sum(controls[idx].effect ** 2 for idx in chosen) / len(squares)
+    return found, len(squares) * found / mean_square
 
 
 def campaign(bias):
