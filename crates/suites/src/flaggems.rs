@@ -29,7 +29,9 @@ use crate::symptom;
 use crate::triton::{PAIRINGS, isolate_compiler};
 
 /// Levels that the benchmark takes, the default first.
-const LEVELS: [&str; 2] = ["core", "comprehensive"];
+const LEVELS: [&str; 2] = ["core", COMPREHENSIVE];
+/// The level at which benchmarks add shapes and metrics.
+const COMPREHENSIVE: &str = "comprehensive";
 /// Modes that the benchmark takes, the default first.
 const MODES: [&str; 4] = ["kernel", "operator", "wrapper", "cudagraph"];
 /// Metrics that a baseline adds, in the order in which the benchmark checks that one needs another.
@@ -154,8 +156,13 @@ impl FlagGems {
         arguments.push(format!("--level={}", self.level()));
         arguments.push(format!("{mode_flag}={}", self.mode()));
         arguments.extend(self.dtypes(operator).iter().map(|dtype| format!("--dtypes={dtype}")));
-        arguments
-            .extend(self.metrics(measure.with_baseline).iter().map(|metric| format!("--metrics={metric}")));
+        let mut metrics = self.metrics(measure.with_baseline);
+        // At this level some benchmarks add a bandwidth of their own, computed from the baseline's latency, and fail
+        // without one. In mode `kernel` the probe answers for a baseline that was not asked for, and measures none.
+        if self.level() == COMPREHENSIVE && !metrics.iter().any(|metric| metric == "latency_base") {
+            metrics.push("latency_base".into());
+        }
+        arguments.extend(metrics.iter().map(|metric| format!("--metrics={metric}")));
         // Said even where they are the defaults: for some vendors the benchmark's own defaults changed between versions.
         arguments.push(format!("--warmup={}", whole_ms(measure.warmup_ms)));
         arguments.push(format!("--iter={}", whole_ms(measure.sample_ms)));
@@ -344,6 +351,31 @@ mod tests {
         assert_eq!(suite(&[]).metrics(true), ["latency", "latency_base", "speedup"]);
         assert_eq!(suite(&["speedup", "latency"]).metrics(false), ["latency", "latency_base", "speedup"]);
         assert_eq!(suite(&["latency", "tflops"]).metrics(false), ["latency", "tflops"]);
+    }
+
+    #[test]
+    fn the_larger_level_has_the_baseline_that_its_bandwidths_need() {
+        let metrics = |level: &str| {
+            let options = SuiteOptions { level: Some(level.into()), ..options() };
+            let suite = FlagGems::new(options, &Surroundings::default()).unwrap();
+            let operator = OperatorSpec::named("sum");
+            let arguments = suite.arguments(&CellRequest {
+                operator: &operator,
+                purpose: switchback_model::cell::Purpose::Run,
+                measure: &measure(),
+                probe_dir: Path::new("/p"),
+                cache_dir: Path::new("/c"),
+            });
+            (
+                arguments.into_iter().filter(|it| it.starts_with("--metrics")).collect::<Vec<_>>(),
+                suite.conditions(&operator)["metrics"].clone(),
+            )
+        };
+        assert_eq!(metrics("core"), (vec!["--metrics=latency".to_owned()], "latency".to_owned()));
+        assert_eq!(
+            metrics("comprehensive"),
+            (vec!["--metrics=latency".to_owned(), "--metrics=latency_base".to_owned()], "latency".to_owned())
+        );
     }
 
     #[test]

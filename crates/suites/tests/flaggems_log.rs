@@ -187,6 +187,7 @@ fn zero_and_negative_latencies_are_kept_and_marked() {
     assert_eq!(it.rows[2].row.latency_us, Some(-0.512));
     assert_eq!(it.measured().count(), 1);
     assert_eq!(it.rows[1].row.case.occurrence, 1);
+    assert_eq!(it.rows[3].speedup, None, "no number, so none");
     assert_eq!(warnings(&it), ["3 of 4 rows have a latency that is none (zero, negative)"]);
 }
 

@@ -208,6 +208,7 @@ impl Reader {
     }
 
     fn push(&mut self, heading: &Heading, values: Values, format: Format, number: usize) {
+        let finite = |value: Option<f64>| value.filter(|value| value.is_finite());
         let ok = values.error.is_none();
         if ok && values.latency_us.is_none() {
             self.warn(number, format!("`{}` {}: a row without a latency", heading.operator, values.input));
@@ -229,7 +230,7 @@ impl Reader {
                 timer_reason: None,
                 samples_us: Vec::new(),
                 latency_us: values.latency_us,
-                baseline_us: values.baseline_us,
+                baseline_us: finite(values.baseline_us),
                 host_us: None,
                 host_bound: false,
                 dropped: 0,
@@ -240,10 +241,10 @@ impl Reader {
             level: heading.level.clone(),
             unmeasurable: unmeasurable(values.latency_us),
             resolution_us: values.resolution_us,
-            speedup: values.speedup,
-            tflops: values.tflops,
-            gbps_baseline: values.gbps_baseline,
-            gbps: values.gbps,
+            speedup: finite(values.speedup),
+            tflops: finite(values.tflops),
+            gbps_baseline: finite(values.gbps_baseline),
+            gbps: finite(values.gbps),
         });
     }
 

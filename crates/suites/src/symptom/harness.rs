@@ -90,8 +90,8 @@ pub(super) fn baseline_needed(scene: &Scene<'_>) -> Option<Finding> {
     Some(Finding::failure(
         "metrics can be computed",
         short(line),
-        "at level `comprehensive` the benchmark adds a bandwidth that needs the baseline's latency: `--with-baseline`, or \
-         `--level core`",
+        "the benchmark computes a bandwidth from the baseline's latency, which was not measured: `--with-baseline`, or \
+         `--level core`, which adds none",
     ))
 }
 
