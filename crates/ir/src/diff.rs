@@ -13,6 +13,9 @@ use crate::canonical::{CanonicalLine, canonical_lines};
 use crate::source::{Places, SourcePlace, readable};
 use crate::stage::Stage;
 
+/// Bytes of a line that are shown; a text without line ends must not be shown whole in every row.
+const LONGEST_SHOWN: usize = 4096;
+
 /// How a line of A and a line of B stand to each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -132,6 +135,7 @@ impl<'a> Side<'a> {
     fn shown(&self, index: usize) -> Option<ShownLine> {
         let line = self.lines[index].original_line;
         let original = self.original.get(line - 1).copied().unwrap_or(b"");
+        let original = &original[..original.len().min(LONGEST_SHOWN)];
         Some(ShownLine {
             text: readable(self.stage, original),
             line,

@@ -5,11 +5,11 @@
 //! Everything else stays, physical registers and metadata too.
 
 use super::Numbering;
-use super::line::{Kind, Lexer, Rules};
+use super::line::{Kind, Lexer, Rules, word_bytes};
 use crate::output::Output;
 
 static RULES: Rules = Rules {
-    word: |byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'$' | b'@'),
+    word: word_bytes(b"_.$@"),
     sigils: b"",
     quoted_names: false,
     line_comments: &[b";", b"//"],

@@ -5,11 +5,11 @@
 //! stack slots, flags, instructions, aliases (`v3 -> v2`).
 
 use super::Numbering;
-use super::line::{Kind, Lexer, Rules, split_digits};
+use super::line::{Kind, Lexer, Rules, split_digits, word_bytes};
 use crate::output::Output;
 
 static RULES: Rules = Rules {
-    word: |byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.'),
+    word: word_bytes(b"_."),
     sigils: b"%@",
     quoted_names: false,
     line_comments: &[b";"],

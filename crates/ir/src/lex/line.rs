@@ -29,10 +29,26 @@ pub(crate) struct Token {
     pub(crate) end: usize,
 }
 
+/// Letters, digits, and `more`: the bytes that a word is made of.
+pub(crate) const fn word_bytes(more: &[u8]) -> [bool; 256] {
+    let mut table = [false; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        table[byte] = (byte as u8).is_ascii_alphanumeric();
+        byte += 1;
+    }
+    let mut index = 0;
+    while index < more.len() {
+        table[more[index] as usize] = true;
+        index += 1;
+    }
+    table
+}
+
 /// What differs between the languages.
 pub(crate) struct Rules {
     /// Bytes that a word is made of.
-    pub(crate) word: fn(u8) -> bool,
+    pub(crate) word: [bool; 256],
     /// Bytes that begin a name when a word byte (or a quote, if `quoted_names`) follows.
     pub(crate) sigils: &'static [u8],
     /// Whether a name may be a quoted string.
@@ -102,6 +118,10 @@ impl<'a> Lexer<'a> {
                 self.at = self.end;
                 return None;
             };
+            if rules.word[first as usize] {
+                self.at = word_end(text, start, rules);
+                return Some(Token { kind: Kind::Word, start, end: self.at });
+            }
             if rules.line_comments.iter().any(|mark| rest.starts_with(mark)) {
                 self.at = line_end(text, start);
                 continue;
@@ -122,13 +142,11 @@ impl<'a> Lexer<'a> {
                 (Kind::Text, self.text_end(start))
             } else if rest.starts_with(b"->") {
                 (Kind::Mark, start + 2)
-            } else if (rules.word)(first) {
-                (Kind::Word, word_end(text, start, rules))
             } else if rules.sigils.contains(&first) {
                 match rest.get(1) {
                     Some(b'"') if rules.quoted_names => (Kind::Name, self.text_end(start + 1)),
-                    Some(&second) if (rules.word)(second) => {
-                        (Kind::Name, run_end(text, start + 1, rules.word))
+                    Some(&second) if rules.word[second as usize] => {
+                        (Kind::Name, run_end(text, start + 1, |byte| rules.word[byte as usize]))
                     }
                     _ => (Kind::Mark, start + 1),
                 }
@@ -175,12 +193,12 @@ impl<'a> Lexer<'a> {
 }
 
 fn word_end(text: &[u8], start: usize, rules: &Rules) -> usize {
-    let mut end = run_end(text, start, rules.word);
+    let mut end = run_end(text, start, |byte| rules.word[byte as usize]);
     while rules.double_colon
         && text[end..].starts_with(b"::")
-        && text.get(end + 2).is_some_and(|&byte| (rules.word)(byte))
+        && text.get(end + 2).is_some_and(|&byte| rules.word[byte as usize])
     {
-        end = run_end(text, end + 2, rules.word);
+        end = run_end(text, end + 2, |byte| rules.word[byte as usize]);
     }
     end
 }

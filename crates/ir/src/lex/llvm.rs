@@ -11,12 +11,12 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Numbering;
-use super::line::{Kind, Lexer, Rules, Token, unquoted};
+use super::line::{Kind, Lexer, Rules, Token, unquoted, word_bytes};
 use super::mlir_token::contains;
 use crate::output::Output;
 
 static RULES: Rules = Rules {
-    word: |byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'$' | b'-' | b'+'),
+    word: word_bytes(b"_.$-+"),
     sigils: b"%@!#^",
     quoted_names: true,
     line_comments: &[b";"],

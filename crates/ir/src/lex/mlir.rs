@@ -39,7 +39,6 @@ pub(crate) fn write(text: &[u8], output: &mut Output) {
 struct Definition {
     start: usize,
     end: usize,
-    location: bool,
 }
 
 /// One open brace.
@@ -116,7 +115,11 @@ impl<'a> Writer<'a> {
                         }
                         continue;
                     }
-                    if bytes == b"attributes" && self.in_module_header && lexer.peek_byte() == Some(b'{') {
+                    if bytes == b"attributes"
+                        && self.in_module_header
+                        && self.in_region()
+                        && lexer.peek_byte() == Some(b'{')
+                    {
                         self.module_attributes(&mut lexer, output);
                         before = b"}";
                         continue;
@@ -275,14 +278,21 @@ impl<'a> Writer<'a> {
         let location = first.next_token().is_some_and(|token| {
             token.kind == Kind::Word && first.bytes(token) == b"loc" && first.peek_byte() == Some(b'(')
         });
+        if location {
+            *lexer = first;
+            if !lexer.skip_group() {
+                self.open_ended = true;
+            }
+            self.open_ended |= lexer.open_ended;
+            return;
+        }
         lexer.skip_attribute();
-        let definition = Definition { start, end: lexer.at, location };
+        let definition = Definition { start, end: lexer.at };
         let Some(earlier) = self.definitions.get(name) else {
             self.definitions.insert(name, definition);
             return;
         };
-        let locations = earlier.location && location;
-        if !locations && !self.same_tokens(earlier, &definition) {
+        if !self.same_tokens(earlier, &definition) {
             self.duplicate.get_or_insert(name);
         }
     }
@@ -330,6 +340,11 @@ impl<'a> Writer<'a> {
                     output.numbered(&name[..1], number, b"", start);
                     output.token(b"=", start);
                     self.run(start, end, output);
+                }
+                // A location outside of `loc(…)`, in an attribute: it stays a location, whichever.
+                None if name.starts_with(b"#loc") => {
+                    output.numbered(&name[..1], number, b"", 0);
+                    output.token(b": loc", 0);
                 }
                 // Unknown here: the name itself is all there is.
                 None => {
@@ -428,6 +443,7 @@ impl<'a> Writer<'a> {
 
     /// Writes a module's dictionary sorted by key, without stamps; nothing at all if none is left.
     fn module_attributes(&mut self, lexer: &mut Lexer<'a>, output: &mut Output) {
+        self.in_module_header = false;
         let word_at = lexer.at;
         let Some(brace) = lexer.next_token() else { return };
         let mut entries: Vec<(&'a [u8], usize, usize)> = Vec::new();

@@ -169,22 +169,39 @@ impl<'a> Lexer<'a> {
     }
 
     /// Moves past the bracket group whose opening bracket comes next; `false` if it does not end.
+    ///
+    /// Only strings, brackets, arrows and comments matter inside, so this reads bytes, not tokens.
     pub(crate) fn skip_group(&mut self) -> bool {
+        let text = &self.text[..self.end];
         let mut depth = 0_usize;
-        while let Some(token) = self.next_token() {
-            if token.kind == Kind::Mark && token.end == token.start + 1 {
-                match self.text[token.start] {
-                    b'(' | b'[' | b'{' | b'<' => depth += 1,
-                    b')' | b']' | b'}' | b'>' => {
-                        depth = depth.saturating_sub(1);
-                        if depth == 0 {
-                            return true;
-                        }
-                    }
-                    _ => {}
+        let mut at = self.at;
+        while let Some(&byte) = text.get(at) {
+            match byte {
+                b'(' | b'[' | b'{' | b'<' => depth += 1,
+                b')' | b']' | b'}' => depth = depth.saturating_sub(1),
+                b'>' if text[at - 1] != b'-' && text.get(at + 1) != Some(&b'=') => {
+                    depth = depth.saturating_sub(1);
+                }
+                b'"' => {
+                    at = self.text_end(at);
+                    continue;
+                }
+                b'/' if text.get(at + 1) == Some(&b'/') => {
+                    at = line_end(text, at);
+                    continue;
+                }
+                _ => {
+                    at += 1;
+                    continue;
                 }
             }
+            at += 1;
+            if depth == 0 {
+                self.at = at;
+                return true;
+            }
         }
+        self.at = self.end;
         false
     }
 

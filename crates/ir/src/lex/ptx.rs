@@ -10,11 +10,11 @@
 use rustc_hash::FxHashMap;
 
 use super::Numbering;
-use super::line::{Kind, Lexer, Rules, Token, split_digits};
+use super::line::{Kind, Lexer, Rules, Token, split_digits, word_bytes};
 use crate::output::Output;
 
 static RULES: Rules = Rules {
-    word: |byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'$'),
+    word: word_bytes(b"_.$"),
     sigils: b"%@",
     quoted_names: false,
     line_comments: &[b"//", b"@@DWARF"],

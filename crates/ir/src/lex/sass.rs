@@ -6,11 +6,11 @@
 //! of appearance: labels `.L…`. Registers are physical and stay.
 
 use super::Numbering;
-use super::line::{Kind, Lexer, Rules};
+use super::line::{Kind, Lexer, Rules, word_bytes};
 use crate::output::Output;
 
 static RULES: Rules = Rules {
-    word: |byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'$'),
+    word: word_bytes(b"_.$"),
     sigils: b"",
     quoted_names: false,
     line_comments: &[b"//"],
