@@ -128,7 +128,9 @@ pub fn interquartile_mean(values: &[f64]) -> Option<f64> {
 
 /// The smallest distance between two different samples: the step of the timer once samples are many.
 ///
-/// 0 when fewer than two differ, or when they differ by less than one part in 1e9 (arithmetic, not a timer).
+/// 0 when fewer than two differ, or when they differ by less than one part in 1e9 (arithmetic, not a timer). Of a few
+/// samples it is too large, by no harm: the smallest of the distances between `n` samples is about their scatter over
+/// `n^2`, far below the error of their mean.
 #[must_use]
 pub fn resolution_us(samples_us: &[f64]) -> f64 {
     let mut sorted: Vec<f64> = samples_us.iter().copied().filter(|sample| sample.is_finite()).collect();
