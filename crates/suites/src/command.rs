@@ -94,7 +94,7 @@ impl Suite for CommandSuite {
     }
 
     fn resolve(&self, asked: &[OperatorSpec], offered: &[Offered]) -> Result<Vec<OperatorSpec>, SuiteError> {
-        resolve(self.name(), asked, offered)
+        resolve(self.name(), asked, offered, &self.options.dtypes)
     }
 
     fn cell_command(&self, request: &CellRequest<'_>) -> Command {

@@ -70,7 +70,7 @@ impl Suite for Cpu {
     }
 
     fn resolve(&self, asked: &[OperatorSpec], offered: &[Offered]) -> Result<Vec<OperatorSpec>, SuiteError> {
-        resolve(self.name(), asked, offered)
+        resolve(self.name(), asked, offered, &self.options.dtypes)
     }
 
     fn cell_command(&self, _request: &CellRequest<'_>) -> Command {

@@ -238,7 +238,7 @@ impl Suite for FlagGems {
     }
 
     fn resolve(&self, asked: &[OperatorSpec], offered: &[Offered]) -> Result<Vec<OperatorSpec>, SuiteError> {
-        resolve(self.name(), asked, offered)
+        resolve(self.name(), asked, offered, &self.options.dtypes)
     }
 
     fn cell_command(&self, request: &CellRequest<'_>) -> Command {

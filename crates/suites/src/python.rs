@@ -101,6 +101,18 @@ impl Python {
                 None => versions.push(format!("{module} {}", found["version"].as_str().unwrap_or("?"))),
             }
         }
+        let devices: Option<Vec<&str>> = report["devices"]
+            .as_array()
+            .map(|devices| devices.iter().map(|device| device["name"].as_str().unwrap_or("?")).collect());
+        if faults.is_empty() && output.status == Some(0) && devices.as_ref().is_some_and(Vec::is_empty) {
+            let why = report["devices_error"].as_str().map(|error| format!(": {error}")).unwrap_or_default();
+            return Finding::warning(
+                name,
+                format!("`{executable}`: {}; torch sees no device{why}", versions.join(", ")),
+                "is the card hidden by a visibility variable, or this torch built without its back end?",
+            );
+        }
+        versions.extend(devices.into_iter().flatten().map(|device| format!("device {device}")));
         if faults.is_empty() && output.status == Some(0) {
             return Finding::ok(name, format!("`{executable}`: {}", versions.join(", ")));
         }
@@ -258,6 +270,23 @@ mod tests {
             program(0, r#"{"executable": "/v/bin/python", "modules": {"torch": {"version": "2.11.0"}}}"#, "");
         let it = python(None).read_check("interpreter imports torch", &output);
         assert_eq!((it.severity, it.detail.as_str()), (Severity::Ok, "`/v/bin/python`: torch 2.11.0"));
+    }
+
+    #[test]
+    fn devices_are_told_and_their_lack_is_a_warning() {
+        let modules = r#""executable": "/v/bin/python", "modules": {"torch": {"version": "2.11.0"}}"#;
+        let read = |devices: &str| {
+            let output = program(0, &format!(r#"{{{modules}, "devices": {devices}}}"#), "");
+            python(None).read_check("interpreter imports torch", &output)
+        };
+        let it = read(r#"[{"index": 0, "name": "NVIDIA H200"}]"#);
+        assert_eq!(
+            (it.severity, it.detail.as_str()),
+            (Severity::Ok, "`/v/bin/python`: torch 2.11.0, device NVIDIA H200")
+        );
+        let it = read("[]");
+        assert_eq!(it.severity, Severity::Warning);
+        assert_eq!(it.detail, "`/v/bin/python`: torch 2.11.0; torch sees no device");
     }
 
     #[test]

@@ -11,7 +11,8 @@ use crate::suite::{Offered, SuiteError};
 /// Largest number of names in a hint.
 const NAMES_IN_A_HINT: usize = 5;
 
-/// Resolves all; none on offer means that the suite cannot tell, and operators are taken as given.
+/// Resolves all; none on offer means that the suite cannot tell, and operators are taken as given. Operators that name no
+/// dtypes get those for all, so that every cell's order says what it measures.
 ///
 /// # Errors
 /// An operator that is not there (with the nearest names), one that lies in several files, file and operator written
@@ -20,13 +21,15 @@ pub fn resolve(
     suite: &str,
     asked: &[OperatorSpec],
     offered: &[Offered],
+    dtypes: &[String],
 ) -> Result<Vec<OperatorSpec>, SuiteError> {
-    if offered.is_empty() {
-        return Ok(asked.to_vec());
-    }
     let mut resolved: Vec<OperatorSpec> = Vec::new();
     for spec in asked {
-        for it in one(suite, spec, offered)? {
+        let found = if offered.is_empty() { vec![spec.clone()] } else { one(suite, spec, offered)? };
+        for mut it in found {
+            if it.dtypes.is_empty() {
+                it.dtypes = dtypes.to_vec();
+            }
             if !resolved.contains(&it) {
                 resolved.push(it);
             }
@@ -79,7 +82,7 @@ fn one<'a>(
         .into_iter()
         .map(|offer| OperatorSpec {
             operator: offer.operator.clone(),
-            file: offer.file.clone(),
+            file: offer.file.clone().filter(|file| *file != offer.operator),
             dtypes: spec.dtypes.clone(),
         })
         .collect())
@@ -199,7 +202,7 @@ mod tests {
     }
 
     fn resolved(text: &str) -> Result<Vec<String>, SuiteError> {
-        resolve("flaggems", &[text.parse().unwrap()], &tree())
+        resolve("flaggems", &[text.parse().unwrap()], &tree(), &[])
             .map(|specs| specs.iter().map(ToString::to_string).collect())
     }
 
@@ -275,8 +278,16 @@ mod tests {
     #[test]
     fn nothing_on_offer_takes_operators_as_given_and_doubles_go_once() {
         let asked: Vec<OperatorSpec> = vec![OperatorSpec::named("x"), OperatorSpec::named("x")];
-        assert_eq!(resolve("command", &asked, &[]).unwrap(), asked);
+        assert_eq!(resolve("command", &asked, &[], &[]).unwrap(), asked[..1]);
         let asked = ["sort".parse().unwrap(), "perf_sort:sort".parse().unwrap()];
-        assert_eq!(resolve("flaggems", &asked, &tree()).unwrap().len(), 1);
+        assert_eq!(resolve("flaggems", &asked, &tree(), &[]).unwrap().len(), 1);
+    }
+
+    #[test]
+    fn dtypes_for_all_are_for_those_that_name_none() {
+        let asked = ["mm".parse().unwrap(), "perf_sort::int32".parse().unwrap()];
+        let resolved = resolve("flaggems", &asked, &tree(), &["float16".into()]).unwrap();
+        let written: Vec<String> = resolved.iter().map(ToString::to_string).collect();
+        assert_eq!(written, ["mm::float16", "perf_sort:sort:int32"]);
     }
 }

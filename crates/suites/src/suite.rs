@@ -202,7 +202,7 @@ pub trait Suite {
     /// The program failed, or printed something else.
     fn read_list(&self, output: &ProgramOutput) -> Result<Vec<Offered>, SuiteError>;
 
-    /// Finds the operators that were asked for among those on offer, with their files filled in.
+    /// Finds the operators that were asked for among those on offer, with their files and `SuiteOptions::dtypes` filled in.
     ///
     /// # Errors
     /// An operator that is not there (with the nearest names), file and operator written the wrong way round.

@@ -79,7 +79,7 @@ impl Suite for Triton {
     }
 
     fn resolve(&self, asked: &[OperatorSpec], offered: &[Offered]) -> Result<Vec<OperatorSpec>, SuiteError> {
-        resolve(self.name(), asked, offered)
+        resolve(self.name(), asked, offered, &self.options.dtypes)
     }
 
     fn cell_command(&self, request: &CellRequest<'_>) -> Command {

@@ -125,6 +125,12 @@ fn a_refusal_of_the_cpu_suite_is_understood_too() {
 }
 
 #[test]
+fn a_refusal_of_the_triton_suite_is_understood_too() {
+    let it = only("add", 1, "ValueError: `add` does not take `complex64`; it takes `float16`, `float32`\n");
+    assert_eq!((it.check.as_str(), it.hint), ("operator takes the dtype", None));
+}
+
+#[test]
 fn a_foreign_vendors_kernel_is_named_as_the_cause_deep_in_the_compiler() {
     let log = "E   TypeError: dynamic_func() missing 4 required positional arguments: 'BLOCK_M', 'BLOCK_N', 'BLOCK_K', and \
                'SPLIT_K'\n[device-setup-plugin] FOREIGN_VENDOR_MODULE active=mthreads loaded=nvidia\n1 failed in 9s\n";
@@ -172,6 +178,9 @@ fn pytests_statuses_4_and_5_are_told() {
         "!!! _pytest.outcomes.Exit: switchback: recording refused: made on `NVIDIA A100` !!!\nno tests ran in 9s\n",
     );
     assert_eq!(it.check, "recording is of this machine");
+    let errors = ["refused: made with compiler 3.5.1, this is 3.6.0".to_owned()];
+    let evidence = Evidence { operator: "mm", status: 5, errors: &errors, ..Evidence::default() };
+    assert_eq!(explain(&evidence)[0].detail, errors[0]);
 }
 
 #[test]

@@ -68,7 +68,7 @@ pub(super) fn refused_dtype(scene: &Scene<'_>) -> Option<Finding> {
     let line = scene
         .line(&["can't be supported by this op"])
         .or_else(|| scene.line(&["--dtypes: invalid choice"]))
-        .or_else(|| scene.line(&["refuses "]).filter(|line| line.contains("takes ")))?;
+        .or_else(|| scene.line(&["refuses ", "does not take "]).filter(|line| line.contains("takes ")))?;
     let takes = scene.evidence.takes_dtypes;
     let operator = scene.operator();
     let hint = match takes.first() {
@@ -133,7 +133,8 @@ pub(super) fn nothing_collected(scene: &Scene<'_>) -> Option<Finding> {
 }
 
 pub(super) fn recording_refused(scene: &Scene<'_>) -> Option<Finding> {
-    let line = scene.line(&["recording refused", "recording cannot be read"])?;
+    let told = scene.evidence.errors.iter().map(String::as_str).find(|error| error.starts_with("refused: "));
+    let line = told.or_else(|| scene.line(&["recording refused", "recording cannot be read"]))?;
     Some(Finding::failure(
         "recording is of this machine",
         short(line),
