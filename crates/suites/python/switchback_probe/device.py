@@ -128,9 +128,9 @@ def packages():
     return " ".join(f"{name}={version}" for name, version in sorted(found.items()))
 
 
-def uuid_of(interface):
+def uuid_of(interface, index=0):
     """The card's UUID in the form that `nvidia-smi` prints."""
-    uuid = str(interface.get_device_properties(0).uuid)
+    uuid = str(interface.get_device_properties(index).uuid)
     return uuid if uuid.startswith(("GPU-", "MIG-")) or uuid == "None" else f"GPU-{uuid}"
 
 

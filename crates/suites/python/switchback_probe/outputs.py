@@ -55,6 +55,8 @@ class Outputs:
 
     def __init__(self, session):
         self.session = session
+        self.reference = None
+        """Error of the next outputs against a reference, relative, where the suite has computed one."""
         self._held = []
 
     def hold(self, case, call, result, inputs, changes_inputs):
@@ -95,7 +97,10 @@ class Outputs:
                 self._tell(case, detail=f"no digest: {type(error).__name__}: {error}")
 
     def _tell(self, case, **fields):
-        self.session.events.emit("outputs", case=case, side=self.session.side, **fields)
+        side = self.session.side
+        if self.reference is not None:
+            fields[f"error_{side.lower()}"], self.reference = self.reference, None
+        self.session.events.emit("outputs", case=case, side=side, **fields)
 
 
 def digest(tensors):

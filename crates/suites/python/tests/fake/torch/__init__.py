@@ -3,9 +3,10 @@
 Tensors have real memory, so that digests are real; the card is `card`, a queue on a clock that waits without waiting.
 """
 
+import builtins
 import ctypes
-import itertools
 import random as _random
+import statistics as _statistics
 
 from . import card as _card
 from . import cuda, version  # noqa: F401
@@ -51,7 +52,7 @@ class Tensor:
         for extent in self.shape:
             count *= extent
         self._count, self._offset = count, offset
-        length = max(1, count * dtype.itemsize)
+        length = builtins.max(1, count * dtype.itemsize)
         self._memory = (ctypes.c_char * (length + 64))() if content is None else content
         # Aligned, so that specialisation sees what it sees on a card.
         start = ctypes.addressof(self._memory)
@@ -121,13 +122,20 @@ class Tensor:
     def tolist(self):
         return list(self._values)
 
+    def item(self):
+        return self._values[0]
+
+    @property
+    def device(self):
+        return "cuda"
+
     def mm(self, other):
         return _call("mm", self, other)
 
 
 def _filled(shape, dtype, generator):
     tensor = Tensor(shape, dtype)
-    length = min(tensor.numel() * dtype.itemsize, 1 << 16)
+    length = builtins.min(tensor.numel() * dtype.itemsize, 1 << 16)
     ctypes.memmove(tensor.data_ptr(), generator.randbytes(length), length)
     return tensor
 
@@ -160,6 +168,13 @@ def quantile(values, shares):
     from switchback_probe.timer import quantile as one
 
     return tensor([one(values._values, share) for share in shares._values])
+
+
+def _summary(reduce):
+    return lambda values: tensor([reduce(values._values)])
+
+
+mean, median, min, max = map(_summary, (_statistics.fmean, _statistics.median, builtins.min, builtins.max))
 
 
 def is_tensor(value):
@@ -197,6 +212,3 @@ def sort(x, dim=-1, descending=False):
 
 def fft(x):
     return _call("fft", x)
-
-
-_names = itertools.count()

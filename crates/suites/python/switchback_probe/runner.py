@@ -1,0 +1,165 @@
+"""Runs one order of the triton suite: `python -m switchback_probe.runner`, and `--list` its operators.
+
+Leaves the measuring to `session`. Invariants: listing imports neither torch nor Triton; a case that fails gives a
+failed row and leaves the others to be measured; inputs are seeded by the case alone. The order of cases is drawn from
+the order's seed where they are timed: a neighbour's heat is a bias that only new draws average out.
+"""
+
+import importlib
+import json
+import random
+import sys
+
+from .outputs import seed_all, seed_of, tensors_in
+from .protocol import OrderError, error_text, say
+from .rows import label
+from .session import Session
+from .tuner import REFUSED_STATUS, Refused
+
+FAILED_STATUS = 1
+USAGE_STATUS = 2
+
+_DTYPES = {
+    "f16": "float16",
+    "fp16": "float16",
+    "half": "float16",
+    "f32": "float32",
+    "fp32": "float32",
+    "float": "float32",
+    "bf16": "bfloat16",
+}
+
+
+def main(arguments=None):
+    """Carry out the order of `SWITCHBACK_RUN_DIR`; returns the exit status."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    catalogue = importlib.import_module("kernels.catalogue")
+    if arguments == ["--list"]:
+        print(json.dumps([offered(one) for one in catalogue.OPERATORS]))
+        return 0
+    if arguments:
+        print("usage: python -m switchback_probe.runner [--list]", file=sys.stderr)
+        return USAGE_STATUS
+    try:
+        session = Session.from_environment()
+        if session is None:
+            raise OrderError("`SWITCHBACK_RUN_DIR` names no attempt")
+    except OrderError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return USAGE_STATUS
+    status = carry_out(session, catalogue)
+    session.finish(status)
+    return status
+
+
+def offered(operator):
+    """An operator as the suite lists it."""
+    count = len(operator.dtypes) * len(operator.shapes)
+    return {
+        "operator": operator.name,
+        "dtypes": list(operator.dtypes),
+        "detail": f"{count} cases; {operator.detail}",
+    }
+
+
+def carry_out(session, catalogue):
+    """Measure the order's operator; returns the exit status."""
+    events = session.events
+    session.install()
+    try:
+        import torch
+    except Exception as error:
+        session.finish_with_error("setup", error)
+        return USAGE_STATUS
+    try:
+        session.start()
+    except (Refused, OSError, ValueError, KeyError) as error:
+        events.error("recording", f"refused: {error_text(error)}")
+        return REFUSED_STATUS
+    name = session.order.operator_name
+    operator = catalogue.operator(name)
+    if operator is None:
+        events.error("collect", f"suite `triton` offers no operator `{name}`")
+        return USAGE_STATUS
+    try:
+        dtypes = chosen(operator, session.order)
+        kernel = importlib.import_module(f"kernels.{operator.module}")
+    except Exception as error:
+        events.error("setup", error)
+        return USAGE_STATUS
+    cases = [
+        (session.names.next(name, dtype, list(shape)), dtype, shape) for dtype in dtypes for shape in operator.shapes
+    ]
+    if session.order.measure.timed:
+        random.Random(session.order.measure.seed).shuffle(cases)
+    results = [measure(session, kernel, name, case, getattr(torch, dtype), shape) for case, dtype, shape in cases]
+    return 0 if all(results) else FAILED_STATUS
+
+
+def chosen(operator, order):
+    """Dtypes to measure, in the operator's order; one that it does not take raises `ValueError`."""
+    wanted = order.operator_dtypes
+    if not wanted and order.conditions.get("dtypes", "all") not in ("", "all"):
+        wanted = order.conditions["dtypes"].replace(",", " ").split()
+    wanted = {_DTYPES.get(dtype, dtype) for dtype in (one.rsplit(".", 1)[-1] for one in wanted)}
+    unknown = sorted(wanted - set(operator.dtypes))
+    if unknown:
+        takes = "`, `".join(operator.dtypes)
+        raise ValueError(f"`{operator.name}` does not take `{'`, `'.join(unknown)}`; it takes `{takes}`")
+    return [dtype for dtype in operator.dtypes if not wanted or dtype in wanted]
+
+
+def measure(session, kernel, name, case, dtype, shape):
+    """One case: inputs, untimed pass, timing, row; returns whether it went well."""
+    if session.context_lost:
+        session.row(name, case, error=f"not measured: {session.context_lost}")
+        return False
+    try:
+        seed_all(seed_of("input", name, case["dtype"], case["input"]))
+        inputs = kernel.make(shape, dtype)
+
+        def call():
+            return kernel.run(*inputs)
+
+        result = session.untimed_pass(case, name, call, inputs)
+        session.outputs.reference = reference_error(session, kernel, case, inputs, result)
+        session.outputs.settle()
+        timed = None
+        if session.order.measure.timed:
+            timed = session.time(case, name, call, session.triton.testing.do_bench)
+    except Exception as error:
+        session.note_if_lost(case, error)
+        session.row(name, case, error=error_text(error))
+        say(f"FAILED {name} {label(case)}: {error_text(error)}")
+        return False
+    session.row(name, case, timed)
+    latency = "" if timed is None else f" {timed.latency_us:.3f} us, {timed.timer}"
+    print(f"{name} {label(case)}{latency}", flush=True)
+    return True
+
+
+def reference_error(session, kernel, case, inputs, result):
+    """What `accuracy` says; a reference that cannot be had is told and is not the case's fault."""
+    if session.tuner.recording:
+        return None
+    try:
+        return accuracy(kernel, inputs, result)
+    except Exception as error:
+        session.note_if_lost(case, error)
+        session.events.note("no_reference", f"{label(case)}: {error_text(error)}")
+        return None
+
+
+def accuracy(kernel, inputs, result):
+    """Largest error against the reference, relative to its largest value; None without a reference."""
+    wanted, found = tensors_in(kernel.reference(*inputs)), tensors_in(result)
+    worst = 0.0
+    for right, seen in zip(wanted, found):
+        scale = float(right.abs().max())
+        distance = float((seen.to(right.dtype) - right).abs().max())
+        worst = max(worst, distance / scale if scale else distance)
+    return worst if wanted else None
+
+
+if __name__ == "__main__":
+    sys.exit(main())

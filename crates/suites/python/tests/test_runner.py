@@ -1,0 +1,101 @@
+"""The triton suite's runner: its own kernels compile with this Triton, run, and are told like FlagGems' operators."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+from conftest import PYTHON, Cell, environment, start, write_order
+
+from kernels import catalogue
+
+WITH_DRIVER = "import fake_driver, sys; from switchback_probe import runner; sys.exit(runner.main([]))"
+
+
+@pytest.fixture
+def run(tmp_path):
+    def one(operator, purpose="screen_A", env=None, **measure):
+        folder = tmp_path / f"{len(list(tmp_path.iterdir()))}_{purpose}"
+        measure.setdefault("timed", False)
+        write_order(folder, purpose, operator, measure)
+        process = start(folder, ["-c", WITH_DRIVER], **(env or {}))
+        return Cell(folder, process)
+
+    return one
+
+
+def test_listing_needs_neither_torch_nor_triton():
+    refuse = (
+        "import sys; sys.modules.update(torch=None, triton=None); "
+        "from switchback_probe import runner; runner.main(['--list'])"
+    )
+    process = subprocess.run(
+        [sys.executable, "-c", refuse], env={"PYTHONPATH": str(PYTHON)}, capture_output=True, text=True, check=True
+    )
+    offered = {one["operator"]: one for one in json.loads(process.stdout)}
+    assert set(offered) == {
+        "add", "add_autotuned", "cumsum", "dropout", "gelu", "layer_norm", "matmul", "softmax", "sort", "topk",
+    }  # fmt: skip
+    assert offered["gelu"]["dtypes"] == ["float16", "bfloat16", "float32"]
+    assert offered["gelu"]["detail"].startswith("12 cases")
+
+
+@pytest.mark.parametrize("operator", catalogue.OPERATORS, ids=lambda one: one.name)
+def test_every_kernel_compiles_and_launches(run, operator):
+    cell = run(operator.name)
+    assert cell.status == 0, cell.log
+    assert len(cell.rows(operator.name)) == len(operator.dtypes) * len(operator.shapes)
+    for launch in cell.of("launch"):
+        assert launch["unknown"] == 0
+        (launched,) = launch["compiled"]
+        compiled = cell.compiled(launched)
+        assert compiled["kernel"] == f"{operator.name}_kernel" and launched["launches"] == 1
+        assert "ttgir" in compiled["stages"] and "ptx" in compiled["stages"]
+    for output in cell.of("outputs"):
+        # Of outputs beyond 64 MiB only the ends are digested, and once.
+        whole = output["case"]["input"] != "[67108864]"
+        assert output.get("repeatable") == (True if whole else None) and ("detail" in output) == (not whole)
+
+
+def test_dtypes_of_the_order_are_taken_by_any_of_their_names(run):
+    cell = run("add::fp16")
+    assert {row["case"]["dtype"] for row in cell.rows()} == {"float16"} and len(cell.rows()) == 4
+    refused = run("add::int8")
+    assert refused.status == 2 and "does not take `int8`" in refused.one("error")["error"]
+
+
+def test_an_operator_that_is_not_there_is_told(run):
+    cell = run("conv")
+    assert cell.status == 2 and "offers no operator `conv`" in cell.one("error")["error"]
+    assert cell.one("end")["status"] == 2
+
+
+def test_timed_cases_come_in_an_order_drawn_from_the_seed(run):
+    def order(seed):
+        cell = run("cumsum", purpose="r1_A", timed=True, timer="direct", seed=seed)
+        assert all(row["latency_us"] > 5.0 for row in cell.rows()), cell.log
+        return [(row["case"]["dtype"], row["case"]["input"]) for row in cell.rows()]
+
+    assert order(1) == order(1) != order(2)
+    assert sorted(order(1)) == sorted(order(2))
+
+
+def test_recorded_choices_are_replayed(run):
+    tuned = run("add_autotuned", purpose="tune_A", tuning="record")
+    assert {event["source"] for event in tuned.of("config")} == {"tuned"}
+    assert len(tuned.of("config")) == 6
+    cell = run("add_autotuned", purpose="screen_B", tuning="replay", recording=str(tuned.folder / "autotune_records"))
+    assert [event["source"] for event in cell.of("config")] == ["replayed"] * 6
+    other = run("matmul", purpose="screen_B", tuning="replay", recording=str(tuned.folder / "autotune_records"))
+    assert {event["source"] for event in other.of("config")} == {"fallback"}
+    assert "AUTOTUNE_REPLAY_FALLBACK" in other.log
+
+
+def test_without_an_attempt_there_is_a_reason(tmp_path):
+    process = subprocess.run(
+        [sys.executable, "-m", "switchback_probe.runner"],
+        env=environment(tmp_path, SWITCHBACK_RUN_DIR=None),
+        capture_output=True,
+        text=True,
+    )
+    assert process.returncode == 2 and "`SWITCHBACK_RUN_DIR` names no attempt" in process.stderr
