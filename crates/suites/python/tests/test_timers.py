@@ -1,0 +1,131 @@
+"""The timers on a card whose kernels take 6 us and whose host takes longer than that to launch them."""
+
+import statistics
+
+import pytest
+
+from switchback_probe import timer
+
+NODE = "test_softmax.py::test_softmax"
+KERNEL_US = 6.0
+
+
+def flat(row):
+    return [value for block in row["samples_us"] for value in block]
+
+
+def test_gated_samples_are_the_kernel_and_not_the_host(cell):
+    run = cell(NODE, timer="auto")
+    assert run.status == 0, run.log
+    for row in run.rows():
+        assert row["timer"] == "gated" and "timer_reason" not in row and not row["host_bound"]
+        assert len(row["samples_us"]) >= 2 and {len(block) for block in row["samples_us"]} == {4}
+        assert flat(row) == pytest.approx([KERNEL_US] * len(flat(row)), abs=1e-6)
+        assert row["latency_us"] == pytest.approx(KERNEL_US, abs=1e-6)
+        assert row["host_us"] > KERNEL_US
+
+
+def test_direct_samples_are_the_host_and_say_so(cell):
+    run = cell(NODE, timer="direct")
+    for row in run.rows():
+        assert row["timer"] == "direct"
+        assert row["latency_us"] > 1.5 * KERNEL_US
+        assert row["host_bound"]
+
+
+def test_an_operator_that_waits_for_the_card_cannot_be_gated(cell):
+    run = cell("test_sort.py::test_perf_sort", timer="gated")
+    for row in run.rows():
+        assert row["timer"] == "direct" and row["host_bound"]
+        assert "no gate held" in row["timer_reason"]
+        assert row["dropped"] == timer.GATE_TRIES
+
+
+def test_a_warm_cache_is_not_flushed(cell):
+    """The flush is 3 us of `zero_` on this card and lies between direct samples, not in them."""
+    for choice in ("direct", "gated"):
+        run = cell(NODE, timer=choice, cache_state="warm")
+        assert run.status == 0, run.log
+        assert {row["timer"] for row in run.rows()} == {choice}
+        assert all(len(flat(row)) >= 3 for row in run.rows())
+
+
+def test_a_graph_is_captured_and_replayed(cell):
+    run = cell(NODE, timer="graph", capture_supported=True)
+    assert run.status == 0, run.log
+    assert [event["captured"] for event in run.of("capture")] == [True] * 4
+    for row in run.rows():
+        assert row["timer"] == "graph" and len(row["samples_us"]) == 1
+        assert flat(row) == pytest.approx([KERNEL_US] * len(flat(row)), abs=1e-6)
+    assert "BENCHMARK_DIRECT_NO_CUDAGRAPH" not in run.log
+
+
+def test_a_case_that_cannot_be_captured_falls_back_alone(cell):
+    run = cell("test_sort.py::test_perf_sort", timer="graph", capture_supported=True, direct_repeat=2)
+    assert run.status == 0, run.log
+    for event in run.of("capture"):
+        assert not event["captured"] and not event["skipped"] and event["class"] == "recoverable"
+        assert "not permitted when stream is capturing" in event["error"]
+    assert [(row["timer"], len(row["samples_us"])) for row in run.rows()] == [("direct", 2)] * 2
+    assert run.log.count("BENCHMARK_DIRECT_NO_CUDAGRAPH op=sort") == 2 and "repeat=2" in run.log
+
+
+def test_after_a_poisoned_capture_none_is_tried(cell):
+    poison = "NOT PERMITTED when stream is capturing"
+    run = cell("test_sort.py::test_perf_sort", timer="graph", capture_supported=True, capture_poisoned=[poison])
+    first, second = run.of("capture")
+    assert first["class"] == "poisoned" and not first["skipped"]
+    assert second["skipped"] and "poisoned" in second["error"] and "class" not in second
+    assert [row["timer"] for row in run.rows()] == ["direct", "direct"]
+    assert run.log.count("BENCHMARK_CAPTURE_POISONED") == 1
+
+
+def test_a_fatal_capture_ends_measuring(cell):
+    run = cell("test_sort.py::test_perf_sort", timer="graph", capture_supported=True, capture_fatal=["not permitted"])
+    assert [row["ok"] for row in run.rows()] == [False, False]
+    assert len(run.of("capture")) == 1 and run.one("capture")["class"] == "fatal"
+    assert run.status == 1 and "not measured" in run.rows()[1]["error"]
+
+
+@pytest.mark.parametrize(
+    ("how", "why"),
+    [
+        ({"capture_supported": False}, "the back end cannot capture graphs"),
+        ({"capture_supported": True, "capture_denied": ["softmax"]}, "known to break"),
+    ],
+)
+def test_what_is_not_to_be_captured_is_not_tried(cell, how, why):
+    run = cell(NODE, timer="graph", **how)
+    assert {event["skipped"] for event in run.of("capture")} == {True}
+    assert all(why in event["error"] for event in run.of("capture"))
+    assert {row["timer"] for row in run.rows()} == {"direct"}
+    assert all(why in row["timer_reason"] for row in run.rows())
+
+
+def test_the_benchmarks_graph_mode_takes_the_graph_timer(cell):
+    options = ("--metrics", "latency", "--mode", "cudagraph")
+    run = cell(NODE, timer="auto", capture_supported=True, options=options)
+    assert run.status == 0, run.log
+    assert {row["timer"] for row in run.rows()} == {"graph"}
+
+
+def test_the_interquartile_mean_is_the_mean_of_the_middle_half():
+    assert timer.interquartile_mean([1, 2, 3, 4, 5, 6, 7, 100]) == statistics.fmean([3, 4, 5, 6])
+    # Six values: a quarter of them is 1.5, so the second and fifth count half.
+    assert timer.interquartile_mean([9, 1, 2, 4, 8, 3]) == pytest.approx((0.5 * 2 + 3 + 4 + 0.5 * 8) / 3)
+    assert timer.interquartile_mean([5]) == 5
+
+
+def test_positions_in_a_block_weigh_alike():
+    # The first position has a mode of its own: a median over all samples would not see it.
+    assert timer.by_position([[10, 4, 4]] * 8) == pytest.approx(6)
+
+
+def test_summaries_are_those_of_tritons_timing_function():
+    times = [5.0, 1.0, 4.0, 2.0, 3.0]
+    assert timer.summary(times, None, "median") == 3.0
+    assert timer.summary(times, None, "mean") == 3.0
+    assert (timer.summary(times, None, "min"), timer.summary(times, None, "max")) == (1.0, 5.0)
+    assert timer.summary(times, None, "all") == times
+    assert timer.summary(times, [0.5, 0.2, 0.8], "mean") == pytest.approx([3.0, 1.8, 4.2])
+    assert timer.summary(times, [0.25], "mean") == statistics.quantiles(times, n=4, method="inclusive")[0]
