@@ -209,6 +209,8 @@ pub fn changing(stage: &Stage, text: &str, draw: &mut Draw) -> Option<Edit> {
                 .into_iter()
                 .filter(|word| {
                     word.text.starts_with(|first: char| first.is_ascii_digit())
+                        // An exponent: zero stays zero.
+                        && !text[..word.start].ends_with("e+")
                         && text.as_bytes()[word.end()] != b':'
                         && !text[..word.start].ends_with('<') | matches!(stage, Stage::Ttir | Stage::Ttgir)
                 })
@@ -519,4 +521,102 @@ fn without_debug(text: &str) -> String {
             line + "\n"
         })
         .collect()
+}
+
+/// An edit that asks nothing about meaning: lines and words dropped, doubled, exchanged, replaced.
+pub fn blind(stage: &Stage, text: &str, draw: &mut Draw) -> Option<Edit> {
+    if draw.below(2) == 0 {
+        return blind_line(stage, text, draw);
+    }
+    let words = all_words(stage, text);
+    let word = *draw.pick(&words)?;
+    let other = draw.pick(&words)?.text;
+    let line = text[word.start..].split('\n').next().unwrap_or("");
+    let what = |done: &str| format!("{done} `{}` before `{}`", word.text, &line[word.text.len()..]);
+    let edit = |done: &str, text: String| Some(Edit { what: what(done), text });
+    match draw.below(6) {
+        0 => edit("dropped", replaced(text, word, "")),
+        1 => edit("doubled", replaced(text, word, &format!("{0} {0}", word.text))),
+        2 => edit(&format!("put `{other}` for"), replaced(text, word, other)),
+        3 => {
+            // Words of a kind are exchanged far more often than not for something that parses.
+            let kind = word.text.as_bytes()[0];
+            let alike: Vec<&Word<'_>> = words
+                .iter()
+                .filter(|other| other.text.as_bytes()[0] == kind && other.text != word.text)
+                .collect();
+            let other = draw.pick(&alike)?.text;
+            edit(&format!("put `{other}` for"), replaced(text, word, other))
+        }
+        4 => {
+            let next = words.iter().find(|next| next.start >= word.end())?;
+            let between = &text[word.end()..next.start];
+            let text =
+                format!("{}{}{between}{}{}", &text[..word.start], next.text, word.text, &text[next.end()..]);
+            edit("exchanged with the next", text)
+        }
+        _ => {
+            let at = word.start + draw.below(word.text.len());
+            let by = char::from(b"0123456789abcdefx_"[draw.below(18)]);
+            edit(&format!("wrote `{by}` into"), format!("{}{by}{}", &text[..at], &text[at + 1..]))
+        }
+    }
+}
+
+/// Whole operations, and the operands within one.
+fn blind_line(stage: &Stage, text: &str, draw: &mut Draw) -> Option<Edit> {
+    let lines: Vec<(usize, &str)> =
+        code_lines(stage, text).into_iter().filter(|(_, line)| is_operation(stage, line)).collect();
+    let index = draw.below(lines.len());
+    let (start, line) = lines[index];
+    let end = start + line.len();
+    let edit = |done: &str, text: String| Some(Edit { what: format!("{done}: `{}`", line.trim()), text });
+    match draw.below(3) {
+        0 => {
+            let (next, other) = *lines.get(index + 1 + draw.below(4))?;
+            let between = &text[end..next];
+            let text = format!("{}{other}{between}{line}{}", &text[..start], &text[next + other.len()..]);
+            edit("line exchanged with a later one", text)
+        }
+        1 => {
+            let operands: Vec<Word<'_>> = words(stage, start, line)
+                .into_iter()
+                .skip(1)
+                .filter(|word| word.text.starts_with('%'))
+                .collect();
+            let one = *draw.pick(&operands)?;
+            let other = *operands.iter().find(|other| other.start > one.start)?;
+            let between = &text[one.end()..other.start];
+            let text =
+                format!("{}{}{between}{}{}", &text[..one.start], other.text, one.text, &text[other.end()..]);
+            edit("operands exchanged", text)
+        }
+        _ => {
+            let named: Vec<&str> = lines[..index]
+                .iter()
+                .rev()
+                .take(40)
+                .filter(|(_, other)| ends_alike(other, line))
+                .filter_map(|(_, other)| other.trim().split(' ').next())
+                .filter(|name| name.starts_with('%'))
+                .collect();
+            let operands: Vec<Word<'_>> = words(stage, start, line)
+                .into_iter()
+                .skip(1)
+                .filter(|word| word.text.starts_with('%'))
+                .collect();
+            let operand = *draw.pick(&operands)?;
+            let name = draw.pick(&named)?;
+            edit(&format!("{} -> {name}", operand.text), replaced(text, operand, name))
+        }
+    }
+}
+
+/// Whether two operations print the same type last.
+fn ends_alike(one: &str, other: &str) -> bool {
+    let ending = |line: &str| {
+        let bare = line.split(" loc(").next().unwrap_or("").trim().to_owned();
+        bare.rsplit([' ', '>']).next().unwrap_or("").to_owned() + bare.rsplit(" : ").next().unwrap_or("")
+    };
+    ending(one) == ending(other)
 }
