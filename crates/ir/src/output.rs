@@ -160,6 +160,29 @@ impl Output {
         }
     }
 
+    /// Writes tokens that were written elsewhere, spaces between them included.
+    pub(crate) fn tokens(&mut self, bytes: &[u8], origin: usize) {
+        if bytes.is_empty() {
+            return;
+        }
+        self.token(bytes, origin);
+        let word = self.last_byte.is_ascii_alphanumeric() || self.last_byte == b'_';
+        self.last = if word { Last::Word } else { Last::Other };
+    }
+
+    /// Forgets everything written, to begin again.
+    pub(crate) fn restart(&mut self) {
+        self.buffer.clear();
+        self.last = Last::Nothing;
+        self.stamp_counts = [0; STAMP_PATTERNS.len()];
+        if let Some(hasher) = &mut self.hasher {
+            *hasher = Sha256::new();
+        }
+        if let Some(lines) = &mut self.lines {
+            lines.clear();
+        }
+    }
+
     /// Counts one removed stamp.
     pub(crate) fn stamp(&mut self, pattern: usize) {
         self.stamp_counts[pattern] += 1;
@@ -174,17 +197,14 @@ impl Output {
 
     /// Forgets all tokens and takes the text as it is: for input that has no canonical form.
     pub(crate) fn raw(&mut self, text: &[u8]) {
-        self.buffer.clear();
-        self.stamp_counts = [0; STAMP_PATTERNS.len()];
+        self.restart();
         self.raw = true;
         if let Some(hasher) = &mut self.hasher {
-            *hasher = Sha256::new();
             hasher.update(text);
         } else {
             self.buffer.extend_from_slice(text);
         }
         if let Some(lines) = &mut self.lines {
-            lines.clear();
             let mut start = 0;
             for piece in text.split_inclusive(|&byte| byte == b'\n') {
                 lines.push(Line { canonical_start: start, original_start: start });

@@ -6,7 +6,7 @@
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
-use crate::lex::mlir_token::{Kind, Lexer};
+use crate::lex::mlir::token::{Kind, Lexer};
 use crate::stage::Stage;
 
 /// Aliases of aliases followed before giving up; real chains have fewer than 10.

@@ -130,6 +130,9 @@ fn f06_alias_names_do_not_matter_and_a_double_definition_is_compared_raw() {
     };
     assert!(same(&nested("p", body), &nested("q", body)));
     assert!(!same(&nested("p", body), &nested("p", &other)));
+    // Spelled out in place, or through another alias: the same attribute.
+    assert!(same(&new, &use_of(body)));
+    assert!(same(&new, &format!("#a = {body}\n#b = #a\n{}", use_of("#b"))));
     let types = |name: &str| format!("!{name} = !llvm.struct<(i32, i64)>\n%0 = llvm.mlir.undef : !{name}\n");
     assert!(same(&types("s"), &types("t")));
     assert!(!same(&types("s"), &types("s").replace("i64", "i32")));

@@ -74,7 +74,13 @@ fn assert_survives(stage: &Stage, text: &[u8]) {
     let expected: [u8; 32] = sha2::Sha256::digest(&kept.text).into();
     assert_eq!(streamed.digest.0, expected);
     assert_eq!((&streamed.stamps, &streamed.warnings), (&kept.stamps, &kept.warnings));
-    assert!(kept.text.len() <= 12 * text.len() + 1024, "{stage}: {} of {}", kept.text.len(), text.len());
+    // Aliases may stand for more than they are, up to a bound.
+    let bound = if matches!(stage, Stage::Ttir | Stage::Ttgir) {
+        28 * text.len() + (1 << 21)
+    } else {
+        12 * text.len() + 1024
+    };
+    assert!(kept.text.len() <= bound, "{stage}: {} of {}", kept.text.len(), text.len());
 }
 
 proptest! {

@@ -10,9 +10,8 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::Numbering;
 use super::line::{Kind, Lexer, Rules, Token, unquoted, word_bytes};
-use super::mlir_token::contains;
+use super::{Numbering, contains};
 use crate::output::Output;
 
 static RULES: Rules = Rules {

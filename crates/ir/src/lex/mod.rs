@@ -9,7 +9,6 @@ pub(crate) mod clif;
 pub(crate) mod line;
 pub(crate) mod llvm;
 pub(crate) mod mlir;
-pub(crate) mod mlir_token;
 pub(crate) mod ptx;
 pub(crate) mod sass;
 pub(crate) mod vcode;
@@ -34,6 +33,11 @@ pub(crate) fn line_end(text: &[u8], at: usize) -> usize {
 /// The place after `needle`, searched from `at` on.
 pub(crate) fn after(text: &[u8], at: usize, needle: &[u8; 2]) -> Option<usize> {
     text[at..].windows(2).position(|pair| pair == needle).map(|found| at + found + 2)
+}
+
+/// Whether `name` is in `text`, anywhere.
+pub(crate) fn contains(text: &[u8], name: &[u8]) -> bool {
+    text.windows(name.len()).any(|window| window == name)
 }
 
 /// Numbers names in order of appearance.

@@ -2,6 +2,8 @@
 //!
 //! Finds its places with a scanner of its own, so that it shares no mistake with the lexers it tests.
 
+#![allow(dead_code)]
+
 use switchback_ir::Stage;
 
 /// Draws from one seed; the same seed gives the same edit.

@@ -2,19 +2,23 @@
 //!
 //! Out: locations (`loc(…)`, `#loc… = …`), comments, stamps, resource sections of tools, the input's own
 //! spacing. Renamed by order of appearance: values and block labels (per function, a name means what it
-//! means in its region) and aliases, whose definitions follow at the end in the order of first use.
-//! Sorted: the attributes of a module. Everything else stays: operations, types, attributes, symbols,
-//! strings, the order of operations and of arguments.
+//! means in its region). Replaced: aliases by what they stand for. Sorted: the attributes of a module.
+//! Everything else stays: operations, types, attributes, symbols, strings, the order of operations and of
+//! arguments.
 //!
-//! Invariants: the result depends on tokens only, never on spacing; every definition is written once, so
-//! the canonical text is never much longer than the text.
+//! Invariants: the result depends on tokens only, never on spacing; the canonical text is bounded by a
+//! multiple of the text, whatever aliases stand for.
+
+mod alias;
+mod module;
+pub(crate) mod token;
 
 use rustc_hash::FxHashMap;
 
-use super::Numbering;
-use super::mlir_token::{Kind, Lexer, Token, contains, holds_dialect_data};
+use self::alias::{Aliases, is_alias_name};
+use self::token::{Kind, Lexer, Token, holds_dialect_data};
+use super::contains;
 use crate::output::Output;
-use crate::stamps;
 
 /// Operations whose region arguments are named before the region without parentheses.
 const LOOPS: [&[u8]; 3] = [b".for", b".parallel", b".forall"];
@@ -23,9 +27,15 @@ const LOOPS: [&[u8]; 3] = [b".for", b".parallel", b".forall"];
 pub(crate) fn write(text: &[u8], output: &mut Output) {
     let mut writer = Writer::new(text);
     writer.run(0, text.len(), output);
-    writer.aliases_at_end(output);
+    if writer.aliases.too_long {
+        output.restart();
+        writer = Writer::new(text);
+        writer.aliases.number();
+        writer.run(0, text.len(), output);
+        writer.numbered_aliases_at_end(output);
+    }
     output.newline();
-    if let Some(name) = writer.duplicate {
+    if let Some(name) = writer.aliases.duplicate {
         let name = String::from_utf8_lossy(name).into_owned();
         output.raw(text);
         output.warn(format!(
@@ -33,12 +43,6 @@ pub(crate) fn write(text: &[u8], output: &mut Output) {
         ));
     }
     output.incomplete |= writer.open_ended || !writer.frames.is_empty() || writer.parentheses > 0;
-}
-
-/// What an alias stands for.
-struct Definition {
-    start: usize,
-    end: usize,
 }
 
 /// One open brace.
@@ -57,10 +61,7 @@ struct Frame {
 
 struct Writer<'a> {
     text: &'a [u8],
-    definitions: FxHashMap<&'a [u8], Definition>,
-    duplicate: Option<&'a [u8]>,
-    aliases: Numbering<'a>,
-    alias_order: Vec<&'a [u8]>,
+    aliases: Aliases<'a>,
     values: FxHashMap<&'a [u8], u32>,
     next_value: u32,
     /// Bindings of the open regions, with what each name meant before.
@@ -81,10 +82,7 @@ impl<'a> Writer<'a> {
     fn new(text: &'a [u8]) -> Self {
         Self {
             text,
-            definitions: FxHashMap::default(),
-            duplicate: None,
-            aliases: Numbering::default(),
-            alias_order: Vec::new(),
+            aliases: Aliases::new(text.len()),
             values: FxHashMap::default(),
             next_value: 0,
             log: Vec::new(),
@@ -134,10 +132,14 @@ impl<'a> Writer<'a> {
                         before = b"";
                         continue;
                     }
-                    let defines = self.in_region()
-                        && self.frames.is_empty()
-                        && matches!(lexer.peek_byte(), Some(b'=' | b':'));
-                    self.alias_or_dialect(bytes, token, defines, output);
+                    if is_alias_name(bytes) {
+                        self.alias(bytes, token, output);
+                        if self.aliases.too_long {
+                            return;
+                        }
+                    } else {
+                        output.token(bytes, token.start);
+                    }
                 }
                 Kind::Resources => {
                     self.resources(bytes, token, output);
@@ -263,99 +265,6 @@ impl<'a> Writer<'a> {
         output.numbered(b"^", number, b"", token.start);
     }
 
-    fn is_definition(&self, bytes: &[u8], lexer: &Lexer<'a>) -> bool {
-        self.frames.is_empty()
-            && self.parentheses == 0
-            && !self.in_dictionary
-            && is_alias_name(bytes)
-            && lexer.peek_byte() == Some(b'=')
-    }
-
-    fn definition(&mut self, name: &'a [u8], lexer: &mut Lexer<'a>) {
-        lexer.next_token();
-        let start = lexer.at;
-        let mut first = *lexer;
-        let location = first.next_token().is_some_and(|token| {
-            token.kind == Kind::Word && first.bytes(token) == b"loc" && first.peek_byte() == Some(b'(')
-        });
-        if location {
-            *lexer = first;
-            if !lexer.skip_group() {
-                self.open_ended = true;
-            }
-            self.open_ended |= lexer.open_ended;
-            return;
-        }
-        lexer.skip_attribute();
-        let definition = Definition { start, end: lexer.at };
-        let Some(earlier) = self.definitions.get(name) else {
-            self.definitions.insert(name, definition);
-            return;
-        };
-        if !self.same_tokens(earlier, &definition) {
-            self.duplicate.get_or_insert(name);
-        }
-    }
-
-    fn same_tokens(&self, one: &Definition, other: &Definition) -> bool {
-        let mut left = Lexer::new(self.text, one.start, one.end);
-        let mut right = Lexer::new(self.text, other.start, other.end);
-        loop {
-            match (left.next_token(), right.next_token()) {
-                (None, None) => return true,
-                (Some(a), Some(b)) if left.bytes(a) == right.bytes(b) => {}
-                _ => return false,
-            }
-        }
-    }
-
-    fn alias_or_dialect(&mut self, bytes: &'a [u8], token: Token, defines: bool, output: &mut Output) {
-        if !is_alias_name(bytes) {
-            // A canonical text read again: its definitions begin lines too.
-            if defines && bytes[1].is_ascii_digit() {
-                output.newline();
-            }
-            output.token(bytes, token.start);
-            return;
-        }
-        let next = self.aliases.next();
-        let number = self.aliases.number(bytes);
-        if number == next {
-            self.alias_order.push(bytes);
-        }
-        output.numbered(&bytes[..1], number, b"", token.start);
-    }
-
-    /// Definitions of the aliases in use, in order of first use; they may use further ones.
-    fn aliases_at_end(&mut self, output: &mut Output) {
-        let mut done = 0;
-        self.in_dictionary = true;
-        while let Some(&name) = self.alias_order.get(done) {
-            let number = u32::try_from(done).unwrap_or(u32::MAX);
-            done += 1;
-            output.newline();
-            match self.definitions.get(name) {
-                Some(definition) => {
-                    let (start, end) = (definition.start, definition.end);
-                    output.numbered(&name[..1], number, b"", start);
-                    output.token(b"=", start);
-                    self.run(start, end, output);
-                }
-                // A location outside of `loc(…)`, in an attribute: it stays a location, whichever.
-                None if name.starts_with(b"#loc") => {
-                    output.numbered(&name[..1], number, b"", 0);
-                    output.token(b": loc", 0);
-                }
-                // Unknown here: the name itself is all there is.
-                None => {
-                    output.numbered(&name[..1], number, b"", 0);
-                    output.token(b":", 0);
-                    output.token(&name[1..], 0);
-                }
-            }
-        }
-    }
-
     fn resources(&mut self, bytes: &[u8], token: Token, output: &mut Output) {
         if holds_dialect_data(bytes) {
             output.newline();
@@ -439,89 +348,6 @@ impl<'a> Writer<'a> {
                 None => self.values.remove(name),
             };
         }
-    }
-
-    /// Writes a module's dictionary sorted by key, without stamps; nothing at all if none is left.
-    fn module_attributes(&mut self, lexer: &mut Lexer<'a>, output: &mut Output) {
-        self.in_module_header = false;
-        let word_at = lexer.at;
-        let Some(brace) = lexer.next_token() else { return };
-        let mut entries: Vec<(&'a [u8], usize, usize)> = Vec::new();
-        let mut depth = 0_usize;
-        let mut start = lexer.at;
-        let mut key: &'a [u8] = b"";
-        let closed = loop {
-            let Some(token) = lexer.next_token() else { break false };
-            let bytes = lexer.bytes(token);
-            if key.is_empty() {
-                key = bytes;
-            }
-            let end_of_entry = match bytes {
-                b"(" | b"[" | b"{" | b"<" => {
-                    depth += 1;
-                    false
-                }
-                b")" | b"]" | b">" => {
-                    depth = depth.saturating_sub(1);
-                    false
-                }
-                b"}" if depth > 0 => {
-                    depth -= 1;
-                    false
-                }
-                b"}" => true,
-                b"," => depth == 0,
-                _ => false,
-            };
-            if end_of_entry {
-                if start < token.start && key != bytes {
-                    entries.push((unquoted(key), start, token.start));
-                }
-                start = token.end;
-                key = b"";
-                if bytes == b"}" {
-                    break true;
-                }
-            }
-        };
-        if !closed {
-            entries.push((unquoted(key), start, lexer.at));
-            self.open_ended = true;
-        }
-        entries.retain(|(name, _, _)| match stamps::matching(name) {
-            Some(pattern) => {
-                output.stamp(pattern);
-                false
-            }
-            None => true,
-        });
-        entries.sort_by(|one, other| one.0.cmp(other.0));
-        if entries.is_empty() {
-            return;
-        }
-        output.token(b"attributes", word_at);
-        output.token(b"{", brace.start);
-        let nested = std::mem::replace(&mut self.in_dictionary, true);
-        for (index, (_, start, end)) in entries.into_iter().enumerate() {
-            if index > 0 {
-                output.token(b",", start);
-            }
-            self.run(start, end, output);
-        }
-        self.in_dictionary = nested;
-        output.token(b"}", lexer.at);
-    }
-}
-
-/// An alias has no dot in its name, an attribute or type of a dialect has one.
-fn is_alias_name(bytes: &[u8]) -> bool {
-    bytes.len() > 1 && !bytes[1].is_ascii_digit() && !bytes.contains(&b'.')
-}
-
-fn unquoted(key: &[u8]) -> &[u8] {
-    match key {
-        [b'"', inner @ .., b'"'] => inner,
-        _ => key,
     }
 }
 

@@ -3,7 +3,7 @@
 //! Follows the lexical part of MLIR's language reference (identifiers, suffix-ids, strings with
 //! backslash escapes, `//` comments, `{-# … #-}`). Leaves their meaning to [`super::mlir`].
 
-use super::{line_end, run_end};
+use crate::lex::{line_end, run_end};
 
 /// What a token is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -285,9 +285,4 @@ pub(crate) fn holds_dialect_data(section: &[u8]) -> bool {
         }
     }
     false
-}
-
-/// Whether `name` is in `text`, anywhere.
-pub(crate) fn contains(text: &[u8], name: &[u8]) -> bool {
-    text.windows(name.len()).any(|window| window == name)
 }
