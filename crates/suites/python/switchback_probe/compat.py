@@ -4,6 +4,7 @@ All knowledge of a version lives here. Functions take the `triton` module as fou
 than compare version numbers where they can, and raise `Unsupported` with the reason where there is nothing to use.
 """
 
+import functools
 import hashlib
 import importlib
 import inspect
@@ -112,6 +113,7 @@ def _wrap_compile(listener):
     if original is None:
         raise Unsupported("neither `knobs.compilation.listener` nor `compiler.compile` is there")
 
+    @functools.wraps(original)
     def compile(*args, **kwargs):
         began_wall, began = time.time(), time.monotonic()
         kernel = original(*args, **kwargs)
@@ -144,6 +146,7 @@ def watch_kernels(on_created, on_loaded):
     constructor = kernel_class.__init__
     load = getattr(kernel_class, "_init_handles", None)
 
+    @functools.wraps(constructor)
     def __init__(self, src, metadata_group, hash, *args, **kwargs):
         constructor(self, src, metadata_group, hash, *args, **kwargs)
         for name, path in metadata_group.items():
@@ -155,6 +158,7 @@ def watch_kernels(on_created, on_loaded):
     if load is None:
         return "wrapped the constructor; `_init_handles` is not there, so registers and spills stay unknown"
 
+    @functools.wraps(load)
     def _init_handles(self, *args, **kwargs):
         # Called on every launch past JITFunction: as short as the original where there is nothing to do.
         if self.module is not None:
@@ -197,6 +201,7 @@ class LaunchCounter:
         self.hooked = 0
         original = self.original
 
+        @functools.wraps(original)
         def launch_metadata(kernel, *args, **kwargs):
             on_launch(kernel)
             return original(kernel, *args, **kwargs)
@@ -277,6 +282,10 @@ def specialization_of(src):
             if words:
                 found[path_name(path, names)] = sorted(words)
         return found
+    for name, word in (("divisible_by_16", "tt.divisibility=16"), ("equal_to_1", "tt.equal_to=1")):
+        # Triton 3.1 and FlagTree's branch of it.
+        for index in getattr(attrs, name, None) or ():
+            found.setdefault(path_name(index, names), []).append(word)
     values = getattr(attrs, "property_values", None) or {}
     for name, indices in (getattr(attrs, "arg_properties", None) or {}).items():
         for index in indices:

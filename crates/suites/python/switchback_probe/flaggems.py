@@ -6,6 +6,7 @@ These are wrapped on the class and on every subclass that has its own. Invariant
 failing input gives a failed row and leaves the others to be measured; what the benchmark prints stays its own.
 """
 
+import functools
 import statistics
 import sys
 
@@ -82,11 +83,13 @@ class FlagGems:
             return
         enter, leave = found.__enter__, found.__exit__
 
+        @functools.wraps(enter)
         def __enter__(context):
             result = enter(context)
             hook.inside_library += 1
             return result
 
+        @functools.wraps(leave)
         def __exit__(context, *error):
             hook.inside_library -= 1
             try:
@@ -117,6 +120,7 @@ class FlagGems:
     def _timing(self, original, name):
         hook = self
 
+        @functools.wraps(original)
         def timing(fn, *args, **kwargs):
             call = hook.call
             # A tuner's benchmarking inside a case, and whatever the timer itself calls, are not the case's timing.
@@ -124,9 +128,6 @@ class FlagGems:
                 return original(fn, *args, **kwargs)
             return hook.time(call, fn, name, original, args, kwargs)
 
-        timing.__name__ = name
-        timing.__doc__ = original.__doc__
-        timing.__wrapped__ = original
         return timing
 
     def _wrap_class(self, found):
@@ -146,6 +147,7 @@ class FlagGems:
     def _wrap_inputs(self, original):
         hook = self
 
+        @functools.wraps(original)
         def get_input_iter(bench, dtype, *args, **kwargs):
             if id(bench) in hook._iterating:
                 return original(bench, dtype, *args, **kwargs)
@@ -182,6 +184,7 @@ class FlagGems:
     def _wrap_run(self, original):
         hook = self
 
+        @functools.wraps(original)
         def run(bench, *args, **kwargs):
             before = len(hook.failures)
             try:
@@ -197,6 +200,7 @@ class FlagGems:
     def _wrap_latency(self, original):
         hook = self
 
+        @functools.wraps(original)
         def get_latency(bench, op, *args, **kwargs):
             if hook.call is not None:
                 return original(bench, op, *args, **kwargs)
@@ -206,10 +210,11 @@ class FlagGems:
 
     def is_baseline(self, bench, op):
         """True for torch's own operator: outside the library, and not the library's function given by name."""
+        if self.inside_library:
+            return False
         gems_op = getattr(bench, "gems_op", None)
-        if gems_op is not None:
-            return op is not gems_op and self.inside_library == 0
-        return self.inside_library == 0
+        # A bound method is another object each time it is asked for, and equal to the last.
+        return gems_op is None or not (op is gems_op or op == gems_op)
 
     def measure(self, original, bench, op, args, kwargs):
         """Carry one call of `get_latency` through the session; returns its latency in milliseconds."""
@@ -238,7 +243,7 @@ class FlagGems:
                     latency_us = scalar(latency) * 1000.0
                     call.timed = Timed("direct", [[latency_us]], latency_us, "the benchmark's own, not seen inside")
         except Exception as error:
-            session.note_if_lost(case, error)
+            session.after_failure(case, error)
             return self.failed(bench, case, error)
         except BaseException as error:  # pytest's skip and fail, an interrupt
             if call.timed is None:
@@ -254,8 +259,9 @@ class FlagGems:
 
     def _measure_baseline(self, original, bench, op, args, kwargs, text):
         measure = self.session.order.measure
-        if not (measure.timed and measure.with_baseline) and self._mode() not in _WALL_MODES:
-            # The benchmark asks although no baseline was asked for (a class with a `run` of its own).
+        if not (measure.timed and measure.with_baseline):
+            # The benchmark asks although no baseline was asked for: a class with a `run` of its own, or the suite
+            # had to name the metric for the sake of another that is computed from it.
             return NOT_TIMED
         call = self.call = Call(bench, None, op, (args, kwargs), True)
         try:

@@ -28,7 +28,7 @@ class LaunchHook:
         Kernels are in the order of their first launch.
         """
         if self.counter is None:
-            return call(), [], 0
+            return call(), [], 1  # what it launched is unknown, which is not "nothing"
         counts, kernels, seen = {}, {}, [0, 0]
 
         def on_launch(kernel):

@@ -2,8 +2,8 @@
 
 Leaves the comparison to the reader. Invariants: no tensor operation of ours runs while the library's own kernels
 stand in for torch's (they would be compiled and launched for nothing): outputs are held and digested after the library
-has been left, save those of operators that change their inputs, which cannot wait. Inputs and random numbers are
-seeded by the case alone, so both sides see the same.
+has been left, save those that cannot wait (of operators that change their inputs, and large ones). Inputs and random
+numbers are seeded by the case alone, so both sides see the same.
 """
 
 import ctypes
@@ -12,8 +12,6 @@ import sys
 
 WHOLE_BYTES = 64 << 20
 """Outputs up to this size are digested whole; of larger ones the two ends are, a quarter of this each."""
-HELD_BYTES = 4 << 30
-"""Outputs larger than this are not held at all."""
 
 
 def seed_of(*words):
@@ -70,20 +68,18 @@ class Outputs:
         if not tensors:
             tensors, changes_inputs = tensors_in(inputs), True
         total = size_bytes(tensors)
-        if not tensors or total > HELD_BYTES:
-            detail = "it returns no tensor" if not tensors else f"{total} bytes of outputs are too many to keep"
-            self._tell(case, detail=detail)
+        if not tensors:
+            self._tell(case, detail="it returns no tensor")
             return
         if not changes_inputs:
             places = {tensor.data_ptr() for tensor in tensors_in(inputs)}
             changes_inputs = any(tensor.data_ptr() in places for tensor in tensors)
-        if changes_inputs:
-            # What is timed next changes them again, so they cannot wait.
+        if changes_inputs or total > WHOLE_BYTES:
+            # What is timed next changes them again, or needs their memory: they cannot wait.
             self._held.append((case, tensors, None))
             self.settle()
             return
-        again = tensors_in(call()) if total <= WHOLE_BYTES else None
-        self._held.append((case, tensors, again))
+        self._held.append((case, tensors, tensors_in(call())))
 
     def settle(self):
         """Digest what is held; to be called when torch's operators are torch's again."""
@@ -111,10 +107,9 @@ def digest(tensors):
     for tensor in tensors:
         total.update(f"{tensor.dtype} {tuple(tensor.shape)}\n".encode())
         tensor = tensor.detach()
-        for name in ("resolve_conj", "resolve_neg"):
-            resolve = getattr(tensor, name, None)
-            if resolve is not None:
-                tensor = resolve()
+        for lazy, resolve in (("is_conj", "resolve_conj"), ("is_neg", "resolve_neg")):
+            if getattr(tensor, lazy, bool)():
+                tensor = getattr(tensor, resolve)()
         if whole:
             parts = [tensor]
         else:

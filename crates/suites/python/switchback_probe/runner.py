@@ -128,7 +128,7 @@ def measure(session, kernel, name, case, dtype, shape):
         if session.order.measure.timed:
             timed = session.time(case, name, call, session.triton.testing.do_bench)
     except Exception as error:
-        session.note_if_lost(case, error)
+        session.after_failure(case, error)
         session.row(name, case, error=error_text(error))
         say(f"FAILED {name} {label(case)}: {error_text(error)}")
         return False
@@ -145,7 +145,7 @@ def reference_error(session, kernel, case, inputs, result):
     try:
         return accuracy(kernel, inputs, result)
     except Exception as error:
-        session.note_if_lost(case, error)
+        session.after_failure(case, error)
         session.events.note("no_reference", f"{label(case)}: {error_text(error)}")
         return None
 

@@ -115,7 +115,7 @@ class Session:
             self.launches.tell(case, launches, unknown)
             self.outputs.hold(case, seeded, result, inputs, changes_inputs)
         except Exception as error:
-            self.note_if_lost(case, error)
+            self.after_failure(case, error)
             self.fault("untimed_pass", error)
         return result
 
@@ -144,9 +144,19 @@ class Session:
             )
         self.events.emit("row", baseline_us=baseline_us, **fields)
 
-    def note_if_lost(self, case, error):
-        """Remember an error after which nothing in this process can be measured."""
-        if self.context_lost is None and self.timer.classify(error_text(error)) == "fatal":
+    def after_failure(self, case, error):
+        """Find out whether the process can go on after a case failed: by the error's text, and by asking the card."""
+        if self.context_lost is not None:
+            return
+        text = error_text(error)
+        lost = self.timer.classify(text) == "fatal"
+        try:
+            self.synchronize()
+            if "out of memory" in text.lower():
+                self.timer.interface.empty_cache()
+        except Exception:
+            lost = True  # an error that comes again from a call that did nothing is there to stay
+        if lost:
             self.context_lost = f"the device context was lost at {label(case)}"
             self.events.note("context_lost", self.context_lost)
             say(self.context_lost)

@@ -126,7 +126,7 @@ class Timer:
                     grad_to_none=grad_to_none,
                     return_mode="all",
                 )
-            blocks.append([float(value) * 1000.0 for value in times])
+            blocks.append([microseconds(value) for value in times])
         latency_us = statistics.median(statistics.median(block) for block in blocks)
         host_us = self.host_us(call)
         return Timed("direct", blocks, latency_us, None, host_us, host_us >= HOST_SHARE * latency_us)
@@ -198,7 +198,7 @@ class Timer:
             end.record()
             held = held and not start.query()
         interface.synchronize()
-        return [start.elapsed_time(end) * 1000.0 for start, end in events], held
+        return [microseconds(start.elapsed_time(end)) for start, end in events], held
 
     def _calibrate(self):
         """How many cycles of the gate's kernel are a microsecond, at the clock of now."""
@@ -284,7 +284,7 @@ class Timer:
                 open_gates.append(gate and start.query())
             interface.synchronize()
             for (start, end), is_open in zip(events, open_gates):
-                (late if is_open else found).append(start.elapsed_time(end) * 1000.0)
+                (late if is_open else found).append(microseconds(start.elapsed_time(end)))
             if len(late) >= MOST_SAMPLES // 100 and len(late) > len(found):
                 return found + late, 0  # this host is never in time; what it gives is what there is
         return found, len(late)
@@ -380,6 +380,11 @@ class without_gc:
     def __exit__(self, *error):
         if self._enabled:
             gc.enable()
+
+
+def microseconds(elapsed_ms):
+    """An event's milliseconds as microseconds; a tenth of a nanosecond is finer than any event's clock."""
+    return round(float(elapsed_ms) * 1000.0, 4)
 
 
 def gate_open(text, dropped):

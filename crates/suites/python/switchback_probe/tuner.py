@@ -9,6 +9,8 @@ the tuner's own object where it still offers an equal one (with its hook and exa
 types; what the recording lacks is told as `fallback`.
 """
 
+import functools
+import gc
 import json
 import os
 import sys
@@ -34,6 +36,7 @@ class TunerHook:
         self.depth = 0
         self.records = {}  # (tuner, kernel, module, key) → record, the recording in use or in the making
         self._told = set()
+        self._known = {}  # (id(tuner), table, key) → config, so that a launch does not look twice
         self._running = []  # LibTuners whose `run` is on the stack
         self._names = {}
 
@@ -117,6 +120,7 @@ class TunerHook:
         benchmark = tuner_class._bench
         hook = self
 
+        @functools.wraps(benchmark)
         def _bench(tuner, *args, **kwargs):
             hook.depth += 1
             try:
@@ -130,13 +134,12 @@ class TunerHook:
         constructor = tuner_class.__init__
         hook = self
 
+        @functools.wraps(constructor)
         def __init__(tuner, *args, **kwargs):
             constructor(tuner, *args, **kwargs)
             hook._watch(tuner)
 
         tuner_class.__init__ = __init__
-        import gc
-
         for found in gc.get_objects():
             if isinstance(found, tuner_class):
                 self._watch(found)
@@ -149,6 +152,7 @@ class TunerHook:
         run, get, put = tuner_class.run, cache_class.get, cache_class.set
         hook = self
 
+        @functools.wraps(run)
         def watched_run(tuner, *args, **kwargs):
             hook._running.append(tuner)
             try:
@@ -156,20 +160,26 @@ class TunerHook:
             finally:
                 hook._running.pop()
 
+        @functools.wraps(get)
         def watched_get(cache, key):
             tuner = hook._running[-1] if hook._running else None
-            if tuner is None:
+            if tuner is None or not (hook.replaying or hook.recording):
                 return get(cache, key)
-            if hook.replaying:
-                config = hook.replayed(tuner, key)
+            place = (id(tuner), getattr(cache, "table_name", ""), key)
+            if place in hook._known:
+                return hook._known[place]
+            config = hook.replayed(tuner, key) if hook.replaying else None
+            if config is None:
+                config = get(cache, key)
                 if config is not None:
-                    return config
-            config = get(cache, key)
+                    # Chosen before, by this process or by another one that shares the database.
+                    config = _own(tuner, config, loosely=True) or config
+                    hook.chosen(tuner, key, config)
             if config is not None:
-                # Chosen before, by this process or by another one that shares the database.
-                hook.chosen(tuner, key, _own(tuner, config) or config)
+                hook._known[place] = config
             return config
 
+        @functools.wraps(put)
         def watched_set(cache, key, config):
             result = put(cache, key, config)
             if hook._running:
@@ -306,11 +316,15 @@ def _place(record):
     return (record["tuner"], record["kernel"], record["module"], json.dumps(record["key"]))
 
 
-def _own(tuner, wanted):
-    """The config that a tuner offers with the same values and types, None if it offers none."""
-    wanted = typed(wanted if isinstance(wanted, dict) else compat.config_record(wanted))
+def _own(tuner, wanted, loosely=False):
+    """The config that a tuner offers with the same values and types, None if it offers none.
+
+    Loosely, `True` equals `1`: what comes out of FlagGems' database has lost its types.
+    """
+    wanted = wanted if isinstance(wanted, dict) else compat.config_record(wanted)
     for offered in getattr(tuner, "configs", None) or []:
-        if typed(compat.config_record(offered)) == wanted:
+        record = compat.config_record(offered)
+        if (record == wanted) if loosely else (typed(record) == typed(wanted)):
             return offered
     return None
 

@@ -91,6 +91,44 @@ def test_recorded_choices_are_replayed(run):
     assert "AUTOTUNE_REPLAY_FALLBACK" in other.log
 
 
+def run_patched(tmp_path, patch):
+    write_order(tmp_path, "screen_A", "cumsum", {"timed": False})
+    code = f"import os, signal, sys, fake_driver\nfrom switchback_probe import compat, runner, session\n{patch}\n"
+    return Cell(tmp_path, start(tmp_path, ["-c", code + "sys.exit(runner.main([]))"]))
+
+
+SECOND_CASE = """
+made = session.Session.untimed_pass
+def untimed_pass(self, *args):
+    if self.events.rows == 1:
+        {act}
+    return made(self, *args)
+session.Session.untimed_pass = untimed_pass
+"""
+
+
+def test_a_process_that_leaves_says_end_and_keeps_its_rows(tmp_path):
+    cell = run_patched(tmp_path, SECOND_CASE.format(act="sys.exit(3)"))
+    assert cell.status == 3
+    assert len(cell.rows()) == 1 and cell.events[-1] == {**cell.one("end"), "status": -1, "rows": 1}
+
+
+def test_a_process_that_is_ended_keeps_its_rows(tmp_path):
+    cell = run_patched(tmp_path, SECOND_CASE.format(act="os.kill(os.getpid(), signal.SIGTERM)"))
+    assert cell.status == -15
+    assert len(cell.rows()) == 1 and cell.of("end") == []
+
+
+def test_a_hook_that_cannot_be_set_is_told_and_the_cell_goes_on(tmp_path):
+    refuse = "def refuse(*args): raise compat.Unsupported('nothing to hook')\n"
+    cell = run_patched(tmp_path, refuse + "compat.LaunchCounter = compat.set_compile_listener = refuse")
+    refused = {event["hook"]: event["detail"] for event in cell.of("capability") if not event["available"]}
+    assert refused == {"launch_hook": "nothing to hook", "compile_listener": "nothing to hook"}
+    assert cell.status == 0 and len(cell.rows()) == 6
+    assert [(launch["unknown"], launch["compiled"]) for launch in cell.of("launch")] == [(1, [])] * 6
+    assert len(cell.of("compile")) == 6 and all("compile_ms" not in event for event in cell.of("compile"))
+
+
 def test_without_an_attempt_there_is_a_reason(tmp_path):
     process = subprocess.run(
         [sys.executable, "-m", "switchback_probe.runner"],
