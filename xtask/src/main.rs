@@ -1,2 +1,48 @@
-//! Tasks of the repository: setup, ci, gpu, bench.
-fn main() {}
+//! Tasks of the repository: `cargo xtask setup|ci|gpu|bench`.
+//!
+//! `ci` is the one command that runs every test and installs what they need; `.ci/run` calls it and nothing else.
+
+mod bench;
+mod ci;
+mod gpu;
+mod python;
+mod step;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+usage: cargo xtask <task>
+  setup             install what the tests need: interpreters with Triton 3.2, 3.6 and 3.9, ruff
+  ci [STEP…]        format, lints, docs, all Rust and Python tests (installs what they need)
+  gpu [--flaggems-dir DIR] [--python PATH]
+                    what needs a card: both GPU suites under a real switch, checked
+  bench [ir|events] ratios against the shell or a plain reader, both sides within one run
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let rest: Vec<&str> = arguments.iter().skip(1).map(String::as_str).collect();
+    let result = match arguments.first().map(String::as_str) {
+        Some("setup") => python::setup(&root()).map(|_| ()),
+        Some("ci") => ci::run(&root(), &rest),
+        Some("gpu") => gpu::run(&root(), &rest),
+        Some("bench") => bench::run(&root(), &rest),
+        _ => {
+            eprint!("{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The checkout's root.
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().map(Path::to_owned).unwrap_or_default()
+}

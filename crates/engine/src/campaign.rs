@@ -171,6 +171,7 @@ impl Campaign {
             self.state.refresh(&self.dir, &cell)?;
             let outcome = attempt.outcome()?;
             observer.cell_ended(&cell, outcome.as_ref());
+            observer.recorded(self);
             match outcome.as_ref().map(|outcome| outcome.ending) {
                 Some(Ending::NotStarted) | None => {
                     not_started += 1;

@@ -64,6 +64,8 @@ pub struct Evidence {
     pub rows: Vec<Row>,
     /// What cases launch, by side and case.
     pub launched: BTreeMap<(Side, CaseKey), Launched>,
+    /// Texts of the compiled forms that cases launch: (side, stage, SHA-256), each once.
+    pub texts: BTreeSet<(Side, String, String)>,
     /// What was said of outputs.
     pub outputs: Vec<Outputs>,
     /// Cases whose duet proof failed, with what differs.
@@ -112,7 +114,15 @@ impl Evidence {
                     entry.unknown += launch.unknown;
                     for launched in &launch.compiled {
                         match compiled.get(&(launch.side, launched.id.as_str())) {
-                            Some(compile) => entry.kernels.push(kernel_ir(compile, ir_dir, digests)?),
+                            Some(compile) => {
+                                entry.kernels.push(kernel_ir(compile, ir_dir, digests)?);
+                                it.texts.extend(
+                                    compile
+                                        .stages
+                                        .iter()
+                                        .map(|(stage, name)| (launch.side, stage.clone(), name.clone())),
+                                );
+                            }
                             None => entry.unknown += launched.launches,
                         }
                     }

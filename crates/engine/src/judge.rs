@@ -8,32 +8,25 @@ use switchback_model::conditions::Conditions;
 use switchback_model::event::OutputsVerdict;
 use switchback_model::finding::Finding;
 use switchback_model::operator::OperatorSpec;
-use switchback_model::report::{CaseReport, Controls, Naive, OperatorReport, Report, SCHEMA};
+use switchback_model::report::{Naive, OperatorReport, Report, SCHEMA};
 use switchback_model::side::{Pairing, Side};
 use switchback_model::switch;
-use switchback_model::verdict::{ScreenVerdict, Verdict};
+use switchback_model::verdict::ScreenVerdict;
 use switchback_stats::effect::percent;
 use switchback_stats::input::{OperatorInput, Settings};
-use switchback_stats::judgement::{ControlsSummary, OperatorJudgement};
+use switchback_stats::judgement::OperatorJudgement;
 use switchback_suites::suite;
 
 use crate::campaign::{Campaign, conditions_of_campaign};
 use crate::error::EngineError;
 use crate::evidence::Evidence;
-use crate::measure::{MeasuredCase, RoundEvidence, latency, measured_cases};
+use crate::measure::{RoundEvidence, latency, measured_cases};
 use crate::observer::Phase;
-use crate::outputs::{self, CaseOutputs};
+use crate::outputs;
+use crate::parts::{Measured, controls_report, figures};
 use crate::request::Goal;
 use crate::schedule;
 use crate::state::Standing;
-
-/// An operator's rounds, read.
-struct Measured {
-    cases: Vec<MeasuredCase>,
-    outputs: CaseOutputs,
-    fallbacks: u64,
-    failed_cells: Vec<String>,
-}
 
 /// Judges what is on disk.
 ///
@@ -251,61 +244,15 @@ fn operator_report(
         reasons.extend(measured.failed_cells.iter().cloned());
     }
     let hints = explain(campaign, spec, screened.map(|it| it.verdict))?;
-    let verdict =
-        if is_measured || judged.verdict == Verdict::Wrong { judged.verdict } else { Verdict::NotMeasured };
-    let pair = |interval: switchback_stats::effect::Interval| {
-        let [low, high] = interval.percent();
-        (low, high)
-    };
-    Ok(OperatorReport {
-        operator: spec.operator.clone(),
-        spec: spec.to_string(),
-        screen: screened.map(|it| it.verdict),
-        first_stage: screened.and_then(|it| it.first_stage.clone()),
-        control: controls.contains(&spec.operator),
-        verdict,
-        effect_pct: judged.effect.map(percent),
-        ci_pct: judged.ci.map(pair),
-        p_adjusted: judged.p_adjusted,
-        rounds: judged.rounds,
-        rounds_range_pct: judged.rounds_range.map(pair),
-        sign_stable: judged.sign_stable,
-        noise_a_pct: judged.noise_a.map(percent),
-        noise_b_pct: judged.noise_b.map(percent),
-        median_pct: judged.median_effect.map(percent),
-        geometric_mean_pct: judged.geometric_mean.map(percent),
-        outputs: measured.outputs.worst(),
-        outputs_cases: measured.outputs.counts(),
-        mixed: judged.mixed,
-        rounds_needed: judged.rounds_needed,
-        reasons,
-        hints,
-        kernels: screened.map(|it| it.kernels.clone()).unwrap_or_default(),
-        replay_fallbacks: measured.fallbacks,
-        cases: judged
-            .cases
-            .iter()
-            .zip(&measured.cases)
-            .map(|(judged, case)| CaseReport {
-                case: judged.case.clone(),
-                timer: case.timer,
-                a_us: judged.a_us,
-                b_us: judged.b_us,
-                effect_pct: judged.effect.map(percent),
-                ci_pct: judged.ci.map(pair),
-                q: judged.q,
-                rounds_pct: judged.round_effects.iter().map(|round| round.effect.map(percent)).collect(),
-                untouched: judged.untouched,
-                host_bound: judged.host_bound,
-                outputs: measured.outputs.of(&case.case),
-                notes: case.notes.iter().cloned().chain(judged.left_out.clone()).collect(),
-            })
-            .collect(),
-    })
+    let mut it = figures(spec, judged, measured, screened);
+    it.control = controls.contains(&spec.operator);
+    it.reasons = reasons;
+    it.hints = hints;
+    Ok(it)
 }
 
 /// The suite's explanation of an operator that has no rows or nothing compiled.
-fn explain(
+pub(crate) fn explain(
     campaign: &Campaign,
     spec: &OperatorSpec,
     verdict: Option<ScreenVerdict>,
@@ -342,26 +289,6 @@ fn explain(
             None => finding.detail,
         })
         .collect())
-}
-
-fn controls_report(summary: &ControlsSummary, judged: &[OperatorJudgement]) -> Controls {
-    let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
-    let worst = judged
-        .iter()
-        .flat_map(|operator| &operator.cases)
-        .filter(|case| case.untouched)
-        .filter_map(|case| case.effect)
-        .map(|effect| percent(effect.abs()))
-        .fold(None, |worst: Option<f64>, effect| Some(worst.map_or(effect, |worst| worst.max(effect))));
-    Controls {
-        cases: count(summary.cases),
-        processes: count(summary.processes),
-        floor_pct: summary.floor.map(percent),
-        worst_pct: worst,
-        tau_pct: (summary.operators > 0).then(|| percent(summary.tau)),
-        false_positives: count(summary.false_positives),
-        upper95: (summary.cases > 0).then_some(summary.upper95),
-    }
 }
 
 /// What one process a side would have read on the controls' cases: one round, no repeat.

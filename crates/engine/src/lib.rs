@@ -8,20 +8,30 @@
 
 pub mod campaign;
 pub mod cards;
+pub mod compare;
+pub mod doctor;
 pub mod error;
 pub mod evidence;
 pub mod executor;
+pub mod export;
 pub mod judge;
 pub mod measure;
 pub mod observer;
 pub mod orders;
 pub mod outputs;
+mod parts;
+pub mod plan;
 pub mod preflight;
 pub mod prepare;
 pub mod program;
 pub mod request;
+pub mod runs;
 pub mod schedule;
 pub mod screen;
 pub mod state;
 
 pub use error::EngineError;
+pub use switchback_suites::suite::SuiteOptions;
+
+/// Names of the suites, as `--suite` takes them.
+pub use switchback_suites::registry::NAMES as SUITES;

@@ -4,6 +4,8 @@ use switchback_model::cell::CellKey;
 use switchback_model::outcome::Outcome;
 use switchback_model::verdict::ScreenVerdict;
 
+use crate::campaign::Campaign;
+
 /// A stretch of a campaign.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Phase {
@@ -42,6 +44,11 @@ pub trait Observer {
     /// A cell has ended; without an outcome its supervisor was killed.
     fn cell_ended(&mut self, cell: &CellKey, outcome: Option<&Outcome>) {
         let _ = (cell, outcome);
+    }
+
+    /// A cell's attempt is recorded in the campaign, for tables that are written as things happen.
+    fn recorded(&mut self, campaign: &Campaign) {
+        let _ = campaign;
     }
 
     /// An operator's code was compared.

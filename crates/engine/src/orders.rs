@@ -70,9 +70,6 @@ pub fn write(
             command.env.remove(&name);
         }
     }
-    for (name, value) in &request.options.env {
-        command.env.insert(name.clone(), value.clone());
-    }
     command.env.extend(backend.child_variables(&request.card));
     let order = Order {
         protocol: PROTOCOL,
@@ -178,6 +175,11 @@ fn conditions(
     ];
     for (field, value) in own {
         conditions.insert(field.to_owned(), value);
+    }
+    if it.with_baseline {
+        // The baseline runs between the rows that are compared: another thermal state, another cache.
+        let metrics = conditions.entry("metrics".to_owned()).or_default();
+        metrics.push_str("+baseline");
     }
     conditions
 }

@@ -35,21 +35,30 @@ pub fn unpack(suite: &dyn Suite, probe_dir: &Path) -> Result<(), EngineError> {
     Ok(())
 }
 
+/// Runs the suite's checks that need no program: a missing folder is told before a listing of it fails.
+#[must_use]
+pub fn check_paths(suite: &dyn Suite, probe_dir: &Path) -> Vec<Finding> {
+    let mut checks = suite.checks(&[], probe_dir);
+    checks.retain(|check| !matches!(check.action, CheckAction::Run(_)));
+    checks.iter().map(|check| suite.read_check(check, &look(&check.action))).collect()
+}
+
 /// Runs the suite's checks, all of them, and returns what they found.
 #[must_use]
 pub fn check(suite: &dyn Suite, operators: &[OperatorSpec], probe_dir: &Path) -> Vec<Finding> {
     suite
         .checks(operators, probe_dir)
         .iter()
-        .map(|check| {
-            let output = match &check.action {
-                CheckAction::FolderExists(path) => CheckOutput::Exists(path.is_dir()),
-                CheckAction::FileExists(path) => CheckOutput::Exists(path.is_file()),
-                CheckAction::Run(command) => CheckOutput::Program(program::run(command, LIMIT)),
-            };
-            suite.read_check(check, &output)
-        })
+        .map(|check| suite.read_check(check, &look(&check.action)))
         .collect()
+}
+
+fn look(action: &CheckAction) -> CheckOutput {
+    match action {
+        CheckAction::FolderExists(path) => CheckOutput::Exists(path.is_dir()),
+        CheckAction::FileExists(path) => CheckOutput::Exists(path.is_file()),
+        CheckAction::Run(command) => CheckOutput::Program(program::run(command, LIMIT)),
+    }
 }
 
 /// The findings as an error, if one of them stops measuring.

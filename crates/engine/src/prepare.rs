@@ -94,8 +94,7 @@ pub fn prepare(ask: Ask, program: &Path) -> Result<Prepared, EngineError> {
     let suite = registry::suite(&ask.suite, &options, program)?;
     let scratch = scratch()?;
     preflight::unpack(suite.as_ref(), scratch.path())?;
-    // A missing folder is told before a listing of it fails.
-    let early = preflight::passed(preflight::check(suite.as_ref(), &[], scratch.path()))?;
+    preflight::passed(preflight::check_paths(suite.as_ref(), scratch.path()))?;
     let offered = preflight::offered(suite.as_ref(), scratch.path())?;
     let asked = if ask.operators.is_empty() {
         offered
@@ -110,16 +109,7 @@ pub fn prepare(ask: Ask, program: &Path) -> Result<Prepared, EngineError> {
         ask.operators
     };
     let operators = suite.resolve(&asked, &offered)?;
-    let findings = if operators.is_empty() {
-        early
-    } else {
-        let of_operators = preflight::passed(preflight::check(suite.as_ref(), &operators, scratch.path()))?;
-        early
-            .into_iter()
-            .filter(|finding| !of_operators.contains(finding))
-            .chain(of_operators.clone())
-            .collect()
-    };
+    let findings = preflight::passed(preflight::check(suite.as_ref(), &operators, scratch.path()))?;
     let names: BTreeSet<&str> = operators.iter().map(|operator| operator.operator.as_str()).collect();
     if names.len() < operators.len() {
         return Err(EngineError::usage(
@@ -216,6 +206,8 @@ pub enum Place {
     Out(PathBuf),
     /// A new folder below this one, named after the switch.
     Below(PathBuf),
+    /// A new folder below this one with a name of its own.
+    Named(PathBuf, String),
 }
 
 impl Prepared {
@@ -226,6 +218,7 @@ impl Prepared {
     pub fn open(self, place: &Place) -> Result<Campaign, EngineError> {
         let root = match place {
             Place::Out(root) => root.clone(),
+            Place::Named(runs, name) => switchback_store::campaign_dir::new_root(runs, name),
             Place::Below(runs) => {
                 let name = match self.request.goal {
                     Goal::Run => format!("run-{}", self.request.suite),

@@ -1,9 +1,9 @@
 //! Runs supervisors on this machine, as children of this process.
 //!
 //! The supervisor's standard input is the coordinator's pipe: when it closes, because this process died, the
-//! supervisor ends its cell. A wish to stop is one TERM; the second one means at once.
+//! supervisor ends its cell. A wish to stop is one TERM; the line `kill` on the pipe means at once.
 
-use std::io::Read;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -49,7 +49,7 @@ impl Executor for LocalExecutor {
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
         let start = Instant::now();
         let mut child = command.spawn()?;
-        let pipe = child.stdin.take();
+        let mut pipe = child.stdin.take();
         let errors = child.stderr.take().map(|mut stderr| {
             std::thread::spawn(move || {
                 let mut text = Vec::new();
@@ -61,10 +61,17 @@ impl Executor for LocalExecutor {
         let mut last_tick = Duration::ZERO;
         let mut asked = 0;
         while child.try_wait()?.is_none() {
-            while asked < interrupt.count().min(2) {
-                asked += 1;
+            if asked < 1 && interrupt.count() >= 1 {
+                asked = 1;
                 if let Some(pid) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
                     let _ = kill_process(pid, Signal::TERM);
+                }
+            }
+            // Not a second TERM: the kernel may merge two of them into one.
+            if asked < 2 && interrupt.count() >= 2 {
+                asked = 2;
+                if let Some(pipe) = pipe.as_mut() {
+                    let _ = pipe.write_all(b"kill\n");
                 }
             }
             std::thread::sleep(LOOK);

@@ -1,0 +1,404 @@
+//! The command line: every flag once, with its default, its variable and its help.
+//!
+//! Flags also come from `SWITCHBACK_<FLAG>` and from `switchback.toml` in the working folder, in this order.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// What a compiler switch does to operators: which it touches, how much faster or slower, still right or not.
+#[derive(Debug, Parser)]
+#[command(name = "switchback", version, about, propagate_version = true)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+    /// Say less: no progress, no notes.
+    #[arg(short, long, global = true)]
+    pub quiet: bool,
+    /// Say more: each cell as it starts and ends.
+    #[arg(short, long, global = true, conflicts_with = "quiet")]
+    pub verbose: bool,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// The whole pipeline on the embedded cpu suite, under a minute.
+    Demo(DemoArgs),
+    /// Operators that a suite offers.
+    Ops(OpsArgs),
+    /// One measured run, no comparison.
+    Run(Box<RunArgs>),
+    /// Which operators does the switch touch? Writes `screen.tsv`.
+    Screen(Box<ScreenArgs>),
+    /// Screen, measure, judge, on one card.
+    Ab(Box<AbArgs>),
+    /// Go on with an unfinished campaign.
+    Resume(ResumeArgs),
+    /// What would be run, in which order and at which cost; starts nothing.
+    Plan(Box<PlanArgs>),
+    /// Compare two single runs, or two logs of a FlagGems benchmark; refuses what is not comparable.
+    Compare(CompareArgs),
+    /// Print a campaign's report again.
+    Report(ReportArgs),
+    /// What of this machine, or of a run, stands in the way.
+    Doctor(DoctorArgs),
+    /// Supervise one cell (used by the engine).
+    #[command(hide = true)]
+    Cell(CellArgs),
+    /// The embedded cpu suite's own programs (used by the engine).
+    #[command(hide = true, name = "cpu-suite", subcommand)]
+    CpuSuite(CpuSuiteCommand),
+}
+
+/// Arguments of `demo`.
+#[derive(Debug, Args)]
+pub struct DemoArgs {
+    /// Folder of the campaign [default: a new one below `runs/`].
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Seed of all draws [default: drawn].
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+}
+
+/// The suite and its options.
+#[derive(Debug, Args)]
+pub struct SuiteArgs {
+    /// Where operators come from: `cpu`, `triton`, `flaggems`, `command`.
+    #[arg(long, value_name = "NAME", default_value = "cpu", env = "SWITCHBACK_SUITE")]
+    pub suite: String,
+    /// Interpreter that runs the benchmark.
+    #[arg(long, value_name = "PATH", env = "SWITCHBACK_PYTHON")]
+    pub python: Option<String>,
+    /// A FlagGems checkout.
+    #[arg(long, value_name = "DIR", env = "SWITCHBACK_FLAGGEMS_DIR")]
+    pub flaggems_dir: Option<PathBuf>,
+    /// The benchmark's level: `core`, `comprehensive`.
+    #[arg(long, value_name = "LEVEL", env = "SWITCHBACK_LEVEL")]
+    pub level: Option<String>,
+    /// The benchmark's mode: `kernel`, `operator`, `wrapper`, `cudagraph`.
+    #[arg(long, value_name = "MODE", env = "SWITCHBACK_MODE")]
+    pub mode: Option<String>,
+    /// Dtypes for operators that name none themselves; several by `,`.
+    #[arg(long, value_name = "DTYPES", value_delimiter = ',', env = "SWITCHBACK_DTYPES")]
+    pub dtypes: Vec<String>,
+    /// The benchmark's metrics [default: latency].
+    #[arg(long, value_name = "METRICS", value_delimiter = ',', env = "SWITCHBACK_METRICS")]
+    pub metrics: Vec<String>,
+    /// Shapes to measure instead of the benchmark's own.
+    #[arg(long, value_name = "FILE", env = "SWITCHBACK_SHAPE_FILE")]
+    pub shape_file: Option<PathBuf>,
+    /// Program of `--suite command`, split at white space; `{operator}` stands for the operator.
+    #[arg(long, value_name = "ARGV", env = "SWITCHBACK_COMMAND")]
+    pub command: Option<String>,
+    /// Back end of the card: `cuda`, `musa`, `rocm`, `cpu` [default: the first that lists a card].
+    #[arg(long, value_name = "NAME", env = "SWITCHBACK_BACKEND")]
+    pub backend: Option<String>,
+    /// Cards by index or UUID [default: the first].
+    #[arg(long, value_name = "LIST", value_delimiter = ',', env = "SWITCHBACK_DEVICES")]
+    pub devices: Vec<String>,
+    /// A variable for every cell; `NAME=` unsets it.
+    #[arg(long = "env", value_name = "NAME=VALUE")]
+    pub env: Vec<String>,
+}
+
+/// What A and B differ in.
+#[derive(Debug, Args)]
+pub struct SwitchArgs {
+    /// The switch: `NAME` (A `0`, B `1`) or `NAME=off:on`, empty for unset; repeated, they change together.
+    #[arg(long, value_name = "NAME[=OFF:ON]")]
+    pub switch: Vec<String>,
+    /// A variable of side A.
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub a: Vec<String>,
+    /// A variable of side B.
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub b: Vec<String>,
+}
+
+/// Timers that can be asked for.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum TimerArg {
+    /// Gated where the back end can, else direct.
+    Auto,
+    /// Events around a call that is queued whole before the card reaches it.
+    Gated,
+    /// Replay of a captured graph; direct where a case cannot be captured.
+    Graph,
+    /// The benchmark's own timing.
+    Direct,
+}
+
+/// How rows are measured.
+#[derive(Debug, Args)]
+pub struct MeasureArgs {
+    /// Timer.
+    #[arg(long, value_enum, default_value = "auto", env = "SWITCHBACK_TIMER")]
+    pub timer: TimerArg,
+    /// Warm-up before a case's first sample, milliseconds [default: 200, cpu suite 2].
+    #[arg(long, alias = "warmup", value_name = "MS", env = "SWITCHBACK_WARMUP_MS")]
+    pub warmup_ms: Option<f64>,
+    /// Time for a case's samples a side, milliseconds [default: 100, cpu suite 15].
+    #[arg(long, alias = "iter", value_name = "MS", env = "SWITCHBACK_SAMPLE_MS")]
+    pub sample_ms: Option<f64>,
+    /// Calls of the benchmark's timing function a row, of which the median counts (timer `direct`).
+    #[arg(long, value_name = "N", default_value_t = 1, env = "SWITCHBACK_DIRECT_REPEAT")]
+    pub direct_repeat: u32,
+    /// Blocks a side (duet).
+    #[arg(long, value_name = "N", default_value_t = 40, env = "SWITCHBACK_BLOCKS")]
+    pub blocks: u32,
+    /// Samples a block (duet).
+    #[arg(long, value_name = "N", default_value_t = 12, env = "SWITCHBACK_BLOCK_LENGTH")]
+    pub block_length: u32,
+    /// Cache before a sample: `flush` or `warm`.
+    #[arg(long, value_name = "STATE", default_value = "flush", env = "SWITCHBACK_L2", value_parser = ["flush", "warm"])]
+    pub l2: String,
+    /// Measure the benchmark's baseline as well; doubles the card's time.
+    #[arg(long)]
+    pub with_baseline: bool,
+    /// Seed of all draws [default: drawn, and recorded].
+    #[arg(long, value_name = "N", env = "SWITCHBACK_SEED")]
+    pub seed: Option<u64>,
+    /// Seconds after which a cell is ended.
+    #[arg(long, value_name = "S", default_value_t = 2400.0, env = "SWITCHBACK_CELL_TIMEOUT")]
+    pub cell_timeout: f64,
+    /// Seconds after which no further cell is started.
+    #[arg(long, value_name = "S", env = "SWITCHBACK_TIME_BUDGET")]
+    pub time_budget: Option<f64>,
+}
+
+/// Where results go, and whether anything is started.
+#[derive(Debug, Args)]
+pub struct OutArgs {
+    /// Folder of the campaign; an unfinished one of the same request is gone on with [default: new, below `runs/`].
+    #[arg(long, value_name = "DIR", env = "SWITCHBACK_OUT")]
+    pub out: Option<PathBuf>,
+    /// Print what would be run, start nothing, write nothing.
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+/// Arguments of `ops`.
+#[derive(Debug, Args)]
+pub struct OpsArgs {
+    /// The suite.
+    #[command(flatten)]
+    pub suite: SuiteArgs,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `run`.
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// Operators, `OP[:FILE[:DTYPES]]` [default: all of the cpu and triton suites].
+    #[arg(value_name = "OP")]
+    pub operators: Vec<String>,
+    /// The suite.
+    #[command(flatten)]
+    pub suite: SuiteArgs,
+    /// How to measure.
+    #[command(flatten)]
+    pub measure: MeasureArgs,
+    /// Where to.
+    #[command(flatten)]
+    pub out: OutArgs,
+}
+
+/// Arguments of `screen`.
+#[derive(Debug, Args)]
+pub struct ScreenArgs {
+    /// Operators, `OP[:FILE[:DTYPES]]` [default: all of the cpu and triton suites].
+    #[arg(value_name = "OP")]
+    pub operators: Vec<String>,
+    /// The switch.
+    #[command(flatten)]
+    pub switch: SwitchArgs,
+    /// The suite.
+    #[command(flatten)]
+    pub suite: SuiteArgs,
+    /// How to measure.
+    #[command(flatten)]
+    pub measure: MeasureArgs,
+    /// Side whose configs all cells replay: `A` or `B`.
+    #[arg(long, value_name = "SIDE", default_value = "A", value_parser = ["A", "B"], env = "SWITCHBACK_TUNE_ON")]
+    pub tune_on: String,
+    /// Where to.
+    #[command(flatten)]
+    pub out: OutArgs,
+}
+
+/// Pairings that can be asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum PairingArg {
+    /// The suite's own first choice.
+    Auto,
+    /// One process a side, sides alternate.
+    Process,
+    /// Both sides in one process, interleaved.
+    Duet,
+}
+
+/// How rounds are measured and judged.
+#[derive(Debug, Args)]
+pub struct JudgeArgs {
+    /// How the sides are brought together.
+    #[arg(long, value_enum, default_value = "auto", env = "SWITCHBACK_PAIRING")]
+    pub pairing: PairingArg,
+    /// Rounds.
+    #[arg(long, value_name = "N", default_value_t = 4, env = "SWITCHBACK_ROUNDS")]
+    pub rounds: u32,
+    /// Effects smaller than this are of no interest, percent.
+    #[arg(long, value_name = "PCT", default_value_t = 0.5, env = "SWITCHBACK_MARGIN")]
+    pub margin: f64,
+    /// Operators with identical code to measure on purpose: what they read is the noise floor.
+    #[arg(long, value_name = "N", default_value_t = 0, env = "SWITCHBACK_CONTROLS")]
+    pub controls: u32,
+    /// Measure all operators with identical code.
+    #[arg(long)]
+    pub measure_identical: bool,
+    /// Side whose configs all cells replay: `A` or `B`.
+    #[arg(long, value_name = "SIDE", default_value = "A", value_parser = ["A", "B"], env = "SWITCHBACK_TUNE_ON")]
+    pub tune_on: String,
+    /// Field of the conditions that may differ between rows.
+    #[arg(long, value_name = "FIELD", value_delimiter = ',', env = "SWITCHBACK_ALLOW")]
+    pub allow: Vec<String>,
+    /// Verdicts that make the command end with 1: `slower`, `wrong`, `inconclusive`.
+    #[arg(long, value_name = "VERDICTS", value_delimiter = ',', env = "SWITCHBACK_FAIL_ON")]
+    pub fail_on: Vec<String>,
+}
+
+/// Arguments of `ab`.
+#[derive(Debug, Args)]
+pub struct AbArgs {
+    /// Operators, `OP[:FILE[:DTYPES]]` [default: all of the cpu and triton suites].
+    #[arg(value_name = "OP")]
+    pub operators: Vec<String>,
+    /// The switch.
+    #[command(flatten)]
+    pub switch: SwitchArgs,
+    /// The suite.
+    #[command(flatten)]
+    pub suite: SuiteArgs,
+    /// Rounds and verdicts.
+    #[command(flatten)]
+    pub judge: JudgeArgs,
+    /// How to measure.
+    #[command(flatten)]
+    pub measure: MeasureArgs,
+    /// Where to.
+    #[command(flatten)]
+    pub out: OutArgs,
+}
+
+/// Arguments of `plan`.
+#[derive(Debug, Args)]
+pub struct PlanArgs {
+    /// As for `ab`.
+    #[command(flatten)]
+    pub ab: AbArgs,
+    /// A screened campaign (or its `screen.tsv`) whose times tell the cost.
+    #[arg(long, value_name = "DIR")]
+    pub from: Option<PathBuf>,
+}
+
+/// Arguments of `resume`.
+#[derive(Debug, Args)]
+pub struct ResumeArgs {
+    /// The campaign's folder.
+    #[arg(value_name = "DIR")]
+    pub dir: PathBuf,
+    /// Seconds after which no further cell is started.
+    #[arg(long, value_name = "S", env = "SWITCHBACK_TIME_BUDGET")]
+    pub time_budget: Option<f64>,
+    /// Verdicts that make the command end with 1.
+    #[arg(long, value_name = "VERDICTS", value_delimiter = ',', env = "SWITCHBACK_FAIL_ON")]
+    pub fail_on: Vec<String>,
+    /// Print what would be run, start nothing.
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+/// Arguments of `compare`.
+#[derive(Debug, Args)]
+pub struct CompareArgs {
+    /// A folder of `switchback run`, or a log of a FlagGems benchmark.
+    #[arg(value_name = "RUN_A")]
+    pub a: PathBuf,
+    /// The other one.
+    #[arg(value_name = "RUN_B")]
+    pub b: PathBuf,
+    /// Field of the conditions that may differ.
+    #[arg(long, value_name = "FIELD", value_delimiter = ',', env = "SWITCHBACK_ALLOW")]
+    pub allow: Vec<String>,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Formats of a report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum FormatArg {
+    /// For a terminal.
+    Terminal,
+    /// A page to publish.
+    Markdown,
+    /// All values.
+    Json,
+    /// One line an operator.
+    Tsv,
+}
+
+/// Arguments of `report`.
+#[derive(Debug, Args)]
+pub struct ReportArgs {
+    /// The campaign's folder.
+    #[arg(value_name = "DIR")]
+    pub dir: PathBuf,
+    /// Format on stdout.
+    #[arg(long, value_enum, default_value = "terminal")]
+    pub format: FormatArg,
+    /// Say in sentences why an operator's verdict is what it is.
+    #[arg(long, value_name = "OP")]
+    pub explain: Option<String>,
+    /// Field of the conditions that may differ.
+    #[arg(long, value_name = "FIELD", value_delimiter = ',', env = "SWITCHBACK_ALLOW")]
+    pub allow: Vec<String>,
+    /// Verdicts that make the command end with 1.
+    #[arg(long, value_name = "VERDICTS", value_delimiter = ',', env = "SWITCHBACK_FAIL_ON")]
+    pub fail_on: Vec<String>,
+}
+
+/// Arguments of `doctor`.
+#[derive(Debug, Args)]
+pub struct DoctorArgs {
+    /// A run or campaign to look at; none looks at the machine.
+    #[arg(value_name = "DIR")]
+    pub dir: Option<PathBuf>,
+    /// The suite.
+    #[command(flatten)]
+    pub suite: SuiteArgs,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `cell`.
+#[derive(Debug, Args)]
+pub struct CellArgs {
+    /// The order.
+    #[arg(value_name = "ORDER")]
+    pub order: PathBuf,
+}
+
+/// The cpu suite's own programs.
+#[derive(Debug, Subcommand)]
+pub enum CpuSuiteCommand {
+    /// Lists the operators as JSON.
+    List,
+    /// Measures the cell whose order lies in `$SWITCHBACK_RUN_DIR`.
+    Cell,
+}

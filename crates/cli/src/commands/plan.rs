@@ -1,0 +1,71 @@
+//! `plan`: the schedule and its cost, nothing started.
+
+use switchback_engine::plan::{Plan, plan};
+use switchback_engine::prepare;
+use switchback_engine::request::Goal;
+use switchback_model::exit_code::ExitCode;
+use switchback_report::{number, text};
+
+use crate::args::PlanArgs;
+use crate::progress::Volume;
+use crate::session;
+
+pub fn run(args: &PlanArgs, volume: Volume) -> anyhow::Result<ExitCode> {
+    let ab = &args.ab;
+    let ask = session::ask(
+        Goal::Ab,
+        &ab.operators,
+        session::switch(&ab.switch)?,
+        &ab.suite,
+        &ab.measure,
+        Some(&ab.judge),
+        session::side(&ab.judge.tune_on),
+    )?;
+    let program = session::program()?;
+    let prepared = prepare::prepare(ask, &program)?;
+    session::print_findings(&prepared.findings, volume);
+    let screened = args.from.as_deref().map(|dir| prepare::read(dir, &program)).transpose()?;
+    let devices: Vec<String> = prepared.cards.iter().map(|card| card.card.index.clone()).collect();
+    let it = plan(&prepared.request, prepared.suite.tunes(), &devices, screened.as_ref());
+    session::print(&describe(&it, prepared.request.rounds));
+    Ok(ExitCode::Success)
+}
+
+fn describe(plan: &Plan, rounds: u32) -> String {
+    let mut lines = String::new();
+    let width = plan.operators.iter().map(|it| text::width(&it.operator)).max().unwrap_or(8).clamp(8, 60);
+    lines.push_str(&format!("{}  cells  expected\n", text::pad_right("operator", width)));
+    for it in &plan.operators {
+        let cost = match (&it.skipped, it.expected_s) {
+            (Some(verdict), _) => format!("not measured: {verdict}"),
+            (None, Some(expected_s)) => number::seconds(expected_s),
+            (None, None) => "unknown until screened".to_owned(),
+        };
+        lines.push_str(&format!(
+            "{}  {:>5}  {cost}\n",
+            text::pad_right(&text::one_line(&it.operator), width),
+            it.cells
+        ));
+    }
+    lines.push('\n');
+    for card in &plan.cards {
+        let cost = if plan.unweighted {
+            format!("{} operators", card.operators.len())
+        } else {
+            number::seconds(card.expected_s)
+        };
+        lines.push_str(&format!(
+            "card {}  {cost}  {}\n",
+            card.device,
+            text::one_line(&card.operators.join(" "))
+        ));
+    }
+    if plan.unweighted {
+        lines.push_str("all operators weigh the same: `--from DIR` takes times from a screened campaign\n");
+    }
+    lines.push_str(&format!(
+        "{rounds} rounds, most loaded card {:.2} times the even share\nnothing was started\n",
+        plan.imbalance
+    ));
+    lines
+}

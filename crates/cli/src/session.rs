@@ -1,0 +1,407 @@
+//! What commands share: from arguments to an ask, driving a campaign under Ctrl-C, printing its report.
+
+use std::collections::BTreeSet;
+use std::io::IsTerminal;
+use std::path::PathBuf;
+
+use anyhow::Context;
+use switchback_engine::SuiteOptions;
+use switchback_engine::campaign::{Campaign, Drive};
+use switchback_engine::executor::{Interrupt, LocalExecutor};
+use switchback_engine::prepare::{Ask, Place, Prepared};
+use switchback_engine::request::{Goal, MeasureRequest, Request};
+use switchback_engine::{EngineError, export, judge, schedule};
+use switchback_model::conditions;
+use switchback_model::exit_code::ExitCode;
+use switchback_model::finding::{Finding, Severity};
+use switchback_model::operator::OperatorSpec;
+use switchback_model::order::{CacheState, TimerChoice};
+use switchback_model::report::Report;
+use switchback_model::side::{Pairing, Side};
+use switchback_model::switch::{self, Switch};
+use switchback_model::verdict::Verdict;
+use switchback_report::terminal::{self, TerminalStyle};
+
+use crate::args::{JudgeArgs, MeasureArgs, OutArgs, PairingArg, SuiteArgs, SwitchArgs, TimerArg};
+use crate::exports;
+use crate::failure::{Message, print_hint};
+use crate::progress::{Progress, Volume};
+
+/// Where campaigns go when nothing else is said.
+const RUNS: &str = "runs";
+
+/// This program, which supervises cells and runs the cpu suite.
+pub fn program() -> anyhow::Result<PathBuf> {
+    std::env::current_exe().context("cannot find this program's own file")
+}
+
+/// The terminal as it is: its width, and whether colours are wanted.
+pub fn style() -> TerminalStyle {
+    let width = terminal_size::terminal_size().map_or(100, |(width, _)| usize::from(width.0)).max(40);
+    // `anstream` takes colours out where they are not wanted, so they are always put in for a terminal.
+    TerminalStyle { width, colour: std::io::stdout().is_terminal() }
+}
+
+/// Prints to stdout; a reader that went away (`| head`) is no error.
+pub fn print(text: &str) {
+    use std::io::Write;
+    let mut out = anstream::stdout().lock();
+    let _ = out.write_all(text.as_bytes());
+    if !text.ends_with('\n') {
+        let _ = out.write_all(b"\n");
+    }
+}
+
+/// The suite's options from its arguments.
+pub fn suite_options(args: &SuiteArgs) -> anyhow::Result<SuiteOptions> {
+    let mut env = switch::Variables::new();
+    for text in &args.env {
+        let mut one = Switch::default();
+        one.set(Side::A, text)?;
+        env.extend(one.a);
+    }
+    let absolute = |path: &Option<PathBuf>| -> anyhow::Result<Option<PathBuf>> {
+        path.as_ref()
+            .map(|path| {
+                std::path::absolute(path).with_context(|| format!("cannot find `{}`", path.display()))
+            })
+            .transpose()
+    };
+    Ok(SuiteOptions {
+        python: args.python.clone(),
+        flaggems_dir: absolute(&args.flaggems_dir)?,
+        level: args.level.clone(),
+        mode: args.mode.clone(),
+        dtypes: args.dtypes.clone(),
+        metrics: args.metrics.clone(),
+        shape_file: absolute(&args.shape_file)?,
+        command: args.command.iter().flat_map(|text| text.split_whitespace()).map(str::to_owned).collect(),
+        backend: args.backend.clone().unwrap_or_default(),
+        env,
+    })
+}
+
+/// The switch from its arguments.
+pub fn switch(args: &SwitchArgs) -> anyhow::Result<Switch> {
+    let mut it = Switch::default();
+    for text in &args.switch {
+        it.add(text)?;
+    }
+    for text in &args.a {
+        it.set(Side::A, text)?;
+    }
+    for text in &args.b {
+        it.set(Side::B, text)?;
+    }
+    if it.is_empty() {
+        return Err(Message::usage(
+            "no switch was given",
+            "`--switch NAME`, `--switch NAME=off:on`, or `--a` and `--b`",
+        ));
+    }
+    Ok(it.complete()?)
+}
+
+/// Operators from their arguments; none means all that a suite of our own offers.
+pub fn operators(texts: &[String], suite: &str) -> anyhow::Result<Vec<OperatorSpec>> {
+    if texts.is_empty() && !matches!(suite, "cpu" | "triton") {
+        return Err(Message::usage(
+            "no operator was named",
+            format!("`switchback ops --suite {suite}` lists them; all at once take days"),
+        ));
+    }
+    texts.iter().map(|text| Ok(text.parse()?)).collect()
+}
+
+/// How rows are measured, with the suite's defaults filled in.
+pub fn measure(args: &MeasureArgs, suite: &str) -> MeasureRequest {
+    let cpu = suite == "cpu";
+    MeasureRequest {
+        timer: match args.timer {
+            TimerArg::Auto => TimerChoice::Auto,
+            TimerArg::Gated => TimerChoice::Gated,
+            TimerArg::Graph => TimerChoice::Graph,
+            TimerArg::Direct => TimerChoice::Direct,
+        },
+        warmup_ms: args.warmup_ms.unwrap_or(if cpu { 2.0 } else { 200.0 }),
+        sample_ms: args.sample_ms.unwrap_or(if cpu { 15.0 } else { 100.0 }),
+        direct_repeat: args.direct_repeat,
+        blocks: args.blocks,
+        block_length: args.block_length,
+        cache_state: if args.l2 == "warm" || cpu { CacheState::Warm } else { CacheState::Flush },
+        with_baseline: args.with_baseline,
+    }
+}
+
+/// A name of a side, which the parser has already checked.
+pub fn side(text: &str) -> Side {
+    if text == "B" { Side::B } else { Side::A }
+}
+
+/// The ask of a command.
+pub fn ask(
+    goal: Goal,
+    texts: &[String],
+    switch: Switch,
+    suite: &SuiteArgs,
+    args: &MeasureArgs,
+    judge: Option<&JudgeArgs>,
+    tune_on: Side,
+) -> anyhow::Result<Ask> {
+    Ok(Ask {
+        goal,
+        suite: suite.suite.clone(),
+        options: suite_options(suite)?,
+        operators: operators(texts, &suite.suite)?,
+        switch,
+        pairing: match judge.map(|judge| judge.pairing) {
+            None | Some(PairingArg::Auto) => None,
+            Some(PairingArg::Process) => Some(Pairing::Process),
+            Some(PairingArg::Duet) => Some(Pairing::Duet),
+        },
+        rounds: judge.map_or(1, |judge| judge.rounds),
+        margin_pct: judge.map_or(0.5, |judge| judge.margin),
+        controls: judge.map_or(0, |judge| judge.controls),
+        measure_identical: judge.is_some_and(|judge| judge.measure_identical),
+        naive: false,
+        tune_on,
+        seed: args.seed,
+        cell_timeout_s: args.cell_timeout,
+        time_budget_s: args.time_budget,
+        allowed: match judge {
+            Some(judge) => conditions::check_fields(judge.allow.iter().map(String::as_str))?,
+            None => BTreeSet::new(),
+        },
+        measure: measure(args, &suite.suite),
+        backend: suite.backend.clone(),
+        devices: suite.devices.clone(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+    })
+}
+
+/// Where a campaign's folder is to be.
+pub fn place(out: &OutArgs) -> Place {
+    out.out.clone().map_or_else(|| Place::Below(PathBuf::from(RUNS)), Place::Out)
+}
+
+/// Prints what the checks found that is not as it should be.
+pub fn print_findings(findings: &[Finding], volume: Volume) {
+    if volume == Volume::Quiet {
+        return;
+    }
+    for finding in findings.iter().filter(|finding| finding.severity != Severity::Ok) {
+        anstream::eprintln!(
+            "note: {}: {}",
+            finding.check,
+            switchback_report::text::printable(&finding.detail)
+        );
+        if let Some(hint) = &finding.hint {
+            print_hint(hint);
+        }
+    }
+}
+
+/// Runs a campaign to its end, until Ctrl-C, or until its time is up.
+pub fn drive(campaign: &mut Campaign, volume: Volume) -> anyhow::Result<Drive> {
+    let interrupt = Interrupt::default();
+    let signals = watch_signals(&interrupt)?;
+    let executor = LocalExecutor::new(program()?);
+    let mut progress = Progress::new(volume);
+    let drive = campaign.drive(&executor, &interrupt, &mut progress);
+    progress.finish();
+    signals.close();
+    Ok(drive?)
+}
+
+/// Counts Ctrl-C and TERM: the first ends cells cleanly, the second kills them.
+fn watch_signals(interrupt: &Interrupt) -> anyhow::Result<signal_hook::iterator::Handle> {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    let mut signals =
+        signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP]).context("cannot watch for Ctrl-C")?;
+    let handle = signals.handle();
+    let interrupt = interrupt.clone();
+    std::thread::spawn(move || {
+        for _ in &mut signals {
+            interrupt.request();
+            let text =
+                if interrupt.count() == 1 { "ending cells; once more kills them" } else { "killing cells" };
+            anstream::eprintln!("note: {text}");
+        }
+    });
+    Ok(handle)
+}
+
+/// Judges a campaign, writes its files, prints its report; returns the exit code.
+pub fn conclude(
+    campaign: &mut Campaign,
+    drive: Drive,
+    fail_on: &BTreeSet<Verdict>,
+    volume: Volume,
+) -> anyhow::Result<ExitCode> {
+    let report = match judge::judge(campaign) {
+        Ok(report) => report,
+        Err(error) => {
+            if volume > Volume::Quiet {
+                anstream::eprintln!("note: what was measured is in `{}`", campaign.dir.root().display());
+            }
+            return Err(error.into());
+        }
+    };
+    exports::write(campaign, &report)?;
+    let root = shown(campaign);
+    let text = match campaign.request.goal {
+        Goal::Run => crate::commands::run_tables(campaign, &style())?,
+        Goal::Screen => terminal::screen_table(&report, &style()),
+        Goal::Ab => {
+            let lines = next_lines(&root, &report);
+            let lines: Vec<(&str, &str)> =
+                lines.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
+            terminal::render(&report, &style(), &lines)
+        }
+    };
+    print(&text);
+    if campaign.request.goal != Goal::Ab {
+        print(&format!("folder    {root}"));
+    }
+    print_findings(&report.findings, volume);
+    if let Some(markers) = exports::markers(campaign)
+        && volume > Volume::Quiet
+    {
+        anstream::eprintln!("note: {markers}");
+    }
+    Ok(exit_code(campaign, drive, &report, fail_on, volume))
+}
+
+fn exit_code(
+    campaign: &Campaign,
+    drive: Drive,
+    report: &Report,
+    fail_on: &BTreeSet<Verdict>,
+    volume: Volume,
+) -> ExitCode {
+    let mut code = ExitCode::Success;
+    if report.operators.iter().any(|operator| fail_on.contains(&operator.verdict)) {
+        code = code.worse(ExitCode::FailOn);
+    }
+    if export::is_incomplete(campaign) {
+        code = code.worse(ExitCode::Incomplete);
+    }
+    match drive {
+        Drive::Finished => {}
+        Drive::OutOfTime => {
+            code = code.worse(ExitCode::Incomplete);
+            if volume > Volume::Quiet {
+                anstream::eprintln!(
+                    "note: the time budget is used up; `switchback resume {}` goes on",
+                    shown(campaign)
+                );
+            }
+        }
+        Drive::Interrupted => {
+            code = code.worse(ExitCode::Interrupted);
+            anstream::eprintln!("note: interrupted; `switchback resume {}` goes on", shown(campaign));
+        }
+        Drive::Stuck => code = code.worse(ExitCode::Environment),
+    }
+    code
+}
+
+/// A campaign's folder as the user would type it.
+pub fn shown(campaign: &Campaign) -> String {
+    let root = campaign.dir.root();
+    let here = std::env::current_dir().ok();
+    here.and_then(|here| root.strip_prefix(here).ok().map(|path| path.to_path_buf()))
+        .filter(|path| !path.as_os_str().is_empty())
+        .unwrap_or_else(|| root.to_owned())
+        .display()
+        .to_string()
+}
+
+fn next_lines(root: &str, report: &Report) -> Vec<(String, String)> {
+    let mut lines = vec![("report".to_owned(), format!("{root}/report.md"))];
+    let judged = report
+        .operators
+        .iter()
+        .find(|operator| matches!(operator.verdict, Verdict::Faster | Verdict::Slower | Verdict::Wrong))
+        .or_else(|| report.operators.iter().find(|operator| operator.verdict != Verdict::NotMeasured));
+    if let Some(operator) = judged.or_else(|| report.operators.first()) {
+        lines.push(("why".to_owned(), format!("switchback report {root} --explain {}", operator.operator)));
+    }
+    lines
+}
+
+/// Verdicts that `--fail-on` names.
+pub fn fail_on(texts: &[String]) -> anyhow::Result<BTreeSet<Verdict>> {
+    texts
+        .iter()
+        .map(|text| match text.parse() {
+            Ok(verdict @ (Verdict::Slower | Verdict::Wrong | Verdict::Inconclusive | Verdict::Faster)) => {
+                Ok(verdict)
+            }
+            _ => Err(Message::usage(
+                format!("`--fail-on` cannot be `{text}`"),
+                "it takes `slower`, `wrong`, `inconclusive`, `faster`, several by `,`",
+            )),
+        })
+        .collect()
+}
+
+/// Prints what would be run, and starts nothing.
+pub fn print_dry_run(prepared: &Prepared) {
+    let request: &Request = &prepared.request;
+    print(&dry_run_text(request, prepared.suite.tunes()));
+}
+
+fn dry_run_text(request: &Request, tunes: bool) -> String {
+    let mut text = String::new();
+    let switch = request.switch();
+    if request.goal != Goal::Run {
+        text.push_str(&format!("A  {}\nB  {}\n", switch::describe(&switch.a), switch::describe(&switch.b)));
+    }
+    for (name, value) in switchback_engine::prepare::facts(request) {
+        text.push_str(&format!("{name:<12}  {value}\n"));
+    }
+    let specs: Vec<String> = request.operators.iter().map(ToString::to_string).collect();
+    text.push_str(&format!("{:<12}  {}\n", "operators", specs.join(" ")));
+    let cells = schedule::total_cells(request, tunes, &schedule::ScreenedOperators::new());
+    text.push_str(&format!("{:<12}  {cells} before measuring", "cells"));
+    if request.goal == Goal::Ab {
+        let a_round = if request.pairing == Pairing::Duet { 1 } else { 2 };
+        text.push_str(&format!(", then {} an operator whose code differs", a_round * request.rounds));
+    }
+    text.push_str("\nnothing was started\n");
+    text
+}
+
+/// Opens a prepared campaign and drives it to its report.
+pub fn launch(
+    prepared: Prepared,
+    out: &OutArgs,
+    fail_on: &BTreeSet<Verdict>,
+    volume: Volume,
+) -> anyhow::Result<ExitCode> {
+    if out.dry_run {
+        print_dry_run(&prepared);
+        return Ok(ExitCode::Success);
+    }
+    print_findings(&prepared.findings, volume);
+    let mut campaign = prepared.open(&place(out))?;
+    run_to_end(&mut campaign, fail_on, volume)
+}
+
+/// Drives a campaign and concludes, whatever happened on the way.
+pub fn run_to_end(
+    campaign: &mut Campaign,
+    fail_on: &BTreeSet<Verdict>,
+    volume: Volume,
+) -> anyhow::Result<ExitCode> {
+    match drive(campaign, volume) {
+        Ok(drive) => conclude(campaign, drive, fail_on, volume),
+        Err(error) => {
+            if error.downcast_ref::<EngineError>().is_some() && volume > Volume::Quiet {
+                anstream::eprintln!("note: what was measured is in `{}`", shown(campaign));
+            }
+            Err(error)
+        }
+    }
+}

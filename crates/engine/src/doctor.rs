@@ -1,0 +1,146 @@
+//! What of this machine, or of a run, stands in the way of a measurement.
+
+use std::path::Path;
+
+use switchback_device::{Backend, command};
+use switchback_model::finding::{Finding, Severity};
+use switchback_store::campaign_dir::CampaignDir;
+use switchback_suites::suite::SuiteOptions;
+
+use crate::campaign::Campaign;
+use crate::error::EngineError;
+use crate::prepare;
+
+/// Below this a campaign of some hundred operators may fill the disk.
+const LITTLE_SPACE_BYTES: u64 = 10 << 30;
+/// Below this nothing can be written safely.
+const NO_SPACE_BYTES: u64 = 256 << 20;
+
+/// Looks at the machine: cards, sampler, free space, and the suite's own checks.
+///
+/// # Errors
+/// No such suite.
+pub fn machine(
+    suite: &str,
+    options: &SuiteOptions,
+    backend: Option<&str>,
+    folder: &Path,
+    program: &Path,
+) -> Result<Vec<Finding>, EngineError> {
+    let mut findings = Vec::new();
+    let mut options = options.clone();
+    match crate::cards::choose(suite, backend, &[], |name| std::env::var(name).ok()) {
+        Ok(cards) => {
+            for card in &cards {
+                options.backend = card.backend.name.to_owned();
+                findings.push(card_finding(card));
+                findings.push(sampler(card.backend, &card.card));
+            }
+        }
+        Err(EngineError::Preflight(failures)) => findings.extend(failures),
+        Err(error) => return Err(error),
+    }
+    findings.push(space(folder));
+    findings.extend(prepare::checks(suite, &options, program)?);
+    Ok(findings)
+}
+
+fn card_finding(card: &crate::cards::ChosenCard) -> Finding {
+    let name = card.card.name.clone().or_else(|| card.facts.get("device").cloned());
+    let driver = card.facts.get("driver").map(|driver| format!(", driver {driver}")).unwrap_or_default();
+    Finding::ok(
+        "a card is there",
+        format!(
+            "{} {}: {}{driver}",
+            card.backend.name,
+            card.card.index,
+            name.as_deref().unwrap_or("no name told")
+        ),
+    )
+}
+
+fn sampler(backend: &'static Backend, card: &switchback_model::card::Card) -> Finding {
+    let check = "telemetry";
+    if backend.name == "cpu" {
+        return Finding::ok(check, "the cpu suite has no card to sample");
+    }
+    let Some(kind) = backend.sampler else {
+        return Finding::warning(
+            check,
+            format!("no sampler is known for `{}`", backend.name),
+            "rounds will have no record of clocks and temperature",
+        );
+    };
+    let argv = kind.argv(Some(card));
+    match command::run(&argv, std::time::Duration::from_secs(30)) {
+        Ok(text) if !kind.parse(&text).is_empty() => Finding::ok(check, format!("`{}` answers", argv[0])),
+        Ok(_) => Finding::warning(
+            check,
+            format!("`{}` gives no reading", argv[0]),
+            "rounds will have no record of clocks and temperature",
+        ),
+        Err(error) => {
+            Finding::warning(check, error.to_string(), "rounds will have no record of clocks and temperature")
+        }
+    }
+}
+
+/// Free space where runs go.
+#[must_use]
+pub fn space(folder: &Path) -> Finding {
+    let check = "free space";
+    let there = folder.ancestors().find(|path| path.exists()).unwrap_or(Path::new("."));
+    let there = if there.as_os_str().is_empty() { Path::new(".") } else { there };
+    match rustix::fs::statvfs(there) {
+        Err(error) => Finding::warning(check, format!("cannot tell: {error}"), "look at it yourself"),
+        Ok(told) => {
+            let free_bytes = told.f_bavail.saturating_mul(told.f_frsize);
+            #[allow(clippy::cast_precision_loss, reason = "printed with one decimal")]
+            let gib = free_bytes as f64 / f64::from(1u32 << 30);
+            let detail = format!("{gib:.1} GiB below `{}`", there.display());
+            if free_bytes < NO_SPACE_BYTES {
+                Finding::failure(check, detail, "free some: a full disk loses the cell that is running")
+            } else if free_bytes < LITTLE_SPACE_BYTES {
+                Finding::warning(check, detail, "500 operators with all IR take about 10 GiB")
+            } else {
+                Finding::ok(check, detail)
+            }
+        }
+    }
+}
+
+/// Applies the checklist to a campaign or a run: for each operator without rows or kernels, what to check.
+///
+/// # Errors
+/// The folder is no campaign, or a file in it is damaged.
+pub fn run(root: &Path, program: &Path) -> Result<Vec<Finding>, EngineError> {
+    if !CampaignDir::is_campaign(root) {
+        return Err(EngineError::NoRun {
+            path: root.to_owned(),
+            detail: "there is no `campaign.toml` in it".into(),
+        });
+    }
+    let mut campaign: Campaign = prepare::read(root, program)?;
+    let report = crate::judge::judge(&mut campaign)?;
+    let mut findings = Vec::new();
+    for operator in &report.operators {
+        if operator.hints.is_empty() {
+            continue;
+        }
+        let says = operator.screen.map_or_else(|| "not screened".to_owned(), |verdict| verdict.to_string());
+        for hint in &operator.hints {
+            let (detail, advice) = hint.split_once(": ").unwrap_or((hint, ""));
+            findings.push(Finding {
+                check: format!("{} ({says})", operator.operator),
+                severity: Severity::Failure,
+                detail: detail.to_owned(),
+                hint: (!advice.is_empty()).then(|| advice.to_owned()),
+            });
+        }
+    }
+    findings.extend(report.findings);
+    if findings.is_empty() {
+        findings.push(Finding::ok("the run", "every operator has rows, and what it launched was compiled"));
+    }
+    Ok(findings)
+}

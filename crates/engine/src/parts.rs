@@ -1,0 +1,109 @@
+//! Parts of a report that follow from the judge's values alone, shared by campaigns and single comparisons.
+
+use switchback_model::operator::OperatorSpec;
+use switchback_model::report::{CaseReport, Controls, OperatorReport};
+use switchback_model::verdict::Verdict;
+use switchback_stats::effect::{Interval, percent};
+use switchback_stats::judgement::{ControlsSummary, OperatorJudgement};
+
+use crate::measure::MeasuredCase;
+use crate::outputs::CaseOutputs;
+use crate::screen::Screened;
+
+/// An operator's rounds, read.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Measured {
+    /// Its cases.
+    pub cases: Vec<MeasuredCase>,
+    /// How their outputs compare.
+    pub outputs: CaseOutputs,
+    /// Tuner keys that were not in the recording.
+    pub fallbacks: u64,
+    /// Rounds' cells that failed, a sentence each.
+    pub failed_cells: Vec<String>,
+}
+
+fn pair(interval: Interval) -> (f64, f64) {
+    let [low, high] = interval.percent();
+    (low, high)
+}
+
+/// An operator's figures; whether it is a control, reasons and hints are the caller's to add.
+pub(crate) fn figures(
+    spec: &OperatorSpec,
+    judged: &OperatorJudgement,
+    measured: &Measured,
+    screened: Option<&Screened>,
+) -> OperatorReport {
+    let verdict = if measured.cases.is_empty() && judged.verdict != Verdict::Wrong {
+        Verdict::NotMeasured
+    } else {
+        judged.verdict
+    };
+    OperatorReport {
+        operator: spec.operator.clone(),
+        spec: spec.to_string(),
+        screen: screened.map(|it| it.verdict),
+        first_stage: screened.and_then(|it| it.first_stage.clone()),
+        control: false,
+        verdict,
+        effect_pct: judged.effect.map(percent),
+        ci_pct: judged.ci.map(pair),
+        p_adjusted: judged.p_adjusted,
+        rounds: judged.rounds,
+        rounds_range_pct: judged.rounds_range.map(pair),
+        sign_stable: judged.sign_stable,
+        noise_a_pct: judged.noise_a.map(percent),
+        noise_b_pct: judged.noise_b.map(percent),
+        median_pct: judged.median_effect.map(percent),
+        geometric_mean_pct: judged.geometric_mean.map(percent),
+        outputs: measured.outputs.worst(),
+        outputs_cases: measured.outputs.counts(),
+        mixed: judged.mixed,
+        rounds_needed: judged.rounds_needed,
+        reasons: Vec::new(),
+        hints: Vec::new(),
+        kernels: screened.map(|it| it.kernels.clone()).unwrap_or_default(),
+        replay_fallbacks: measured.fallbacks,
+        cases: judged
+            .cases
+            .iter()
+            .zip(&measured.cases)
+            .map(|(judged, case)| CaseReport {
+                case: judged.case.clone(),
+                timer: case.timer,
+                a_us: judged.a_us,
+                b_us: judged.b_us,
+                effect_pct: judged.effect.map(percent),
+                ci_pct: judged.ci.map(pair),
+                q: judged.q,
+                rounds_pct: judged.round_effects.iter().map(|round| round.effect.map(percent)).collect(),
+                untouched: judged.untouched,
+                host_bound: judged.host_bound,
+                outputs: measured.outputs.of(&case.case),
+                notes: case.notes.iter().cloned().chain(judged.left_out.clone()).collect(),
+            })
+            .collect(),
+    }
+}
+
+/// What cases with identical code read.
+pub(crate) fn controls_report(summary: &ControlsSummary, judged: &[OperatorJudgement]) -> Controls {
+    let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+    let worst = judged
+        .iter()
+        .flat_map(|operator| &operator.cases)
+        .filter(|case| case.untouched)
+        .filter_map(|case| case.effect)
+        .map(|effect| percent(effect.abs()))
+        .reduce(f64::max);
+    Controls {
+        cases: count(summary.cases),
+        processes: count(summary.processes),
+        floor_pct: summary.floor.map(percent),
+        worst_pct: worst,
+        tau_pct: (summary.operators > 0).then(|| percent(summary.tau)),
+        false_positives: count(summary.false_positives),
+        upper95: (summary.cases > 0).then_some(summary.upper95),
+    }
+}
