@@ -6,7 +6,7 @@
 
 use statrs::function::beta::inv_beta_reg;
 
-use crate::analysis::{Analysis, Group};
+use crate::analysis::{Analysis, CaseStat, Group};
 use crate::effect::quantile;
 use crate::interval::Estimate;
 use crate::judgement::{ControlBand, ControlsSummary};
@@ -20,6 +20,7 @@ const BAND_EDGES_US: [f64; 5] = [0.0, 10.0, 100.0, 1_000.0, f64::INFINITY];
 /// One control's part in an estimate of tau.
 #[derive(Debug, Clone)]
 struct Control {
+    operator_idx: usize,
     group: Group,
     latency_us: f64,
     effect: f64,
@@ -38,16 +39,42 @@ pub(crate) fn add_tau(analysis: &mut Analysis) {
     let of_units = unit_controls(analysis);
     for unit in &mut analysis.units {
         if let Some(estimate) = &mut unit.estimate {
-            set(estimate, tau_at(&of_units, &unit.group, unit.latency_us));
+            set(estimate, tau_at(&of_units, &unit.group, unit.latency_us, None));
         }
     }
     let of_cases = case_controls(analysis);
     for case in &mut analysis.cases {
         let latency_us = case.latency_us();
         if let (Some(estimate), Some(latency_us)) = (&mut case.estimate, latency_us) {
-            set(estimate, tau_at(&of_cases, &case.group, latency_us));
+            set(estimate, tau_at(&of_cases, &case.group, latency_us, None));
         }
     }
+}
+
+/// The p-value that each control unit would have had as a touched one: its own operator says nothing of tau.
+pub(crate) fn blind_unit_p_values(analysis: &Analysis) -> Vec<Option<f64>> {
+    let controls = unit_controls(analysis);
+    let blind = analysis.units.iter().map(|unit| {
+        let tau = tau_at(&controls, &unit.group, unit.latency_us, Some(unit.operator_idx));
+        unit.estimate.filter(|_| unit.control).map(|estimate| p_value_with(estimate, tau))
+    });
+    blind.collect()
+}
+
+/// The same of control cases.
+pub(crate) fn blind_case_p_values(analysis: &Analysis) -> Vec<Option<f64>> {
+    let controls = case_controls(analysis);
+    let blind = analysis.cases.iter().map(|case| {
+        let estimate = case.estimate.filter(|_| is_control(case))?;
+        let tau = tau_at(&controls, &case.group, case.latency_us()?, Some(case.operator_idx));
+        Some(p_value_with(estimate, tau))
+    });
+    blind.collect()
+}
+
+fn p_value_with(mut estimate: Estimate, tau: Tau) -> f64 {
+    set(&mut estimate, tau);
+    estimate.p_value()
 }
 
 fn set(estimate: &mut Estimate, tau: Tau) {
@@ -70,17 +97,25 @@ fn largest<'a>(controls: impl Iterator<Item = &'a Control>) -> Option<f64> {
 
 fn unit_controls(analysis: &Analysis) -> Vec<Control> {
     let controls = analysis.units.iter().filter(|unit| unit.control);
-    controls.filter_map(|unit| Some(control(&unit.group, unit.latency_us, unit.estimate?))).collect()
+    controls
+        .filter_map(|unit| Some(control(unit.operator_idx, &unit.group, unit.latency_us, unit.estimate?)))
+        .collect()
+}
+
+fn is_control(case: &CaseStat) -> bool {
+    case.untouched && case.complete && !case.group.host_bound
 }
 
 fn case_controls(analysis: &Analysis) -> Vec<Control> {
-    let controls =
-        analysis.cases.iter().filter(|case| case.untouched && case.complete && !case.group.host_bound);
-    controls.filter_map(|case| Some(control(&case.group, case.latency_us()?, case.estimate?))).collect()
+    let controls = analysis.cases.iter().filter(|case| is_control(case));
+    controls
+        .filter_map(|case| Some(control(case.operator_idx, &case.group, case.latency_us()?, case.estimate?)))
+        .collect()
 }
 
-fn control(group: &Group, latency_us: f64, estimate: Estimate) -> Control {
+fn control(operator_idx: usize, group: &Group, latency_us: f64, estimate: Estimate) -> Control {
     Control {
+        operator_idx,
         group: group.clone(),
         latency_us,
         effect: estimate.effect,
@@ -116,18 +151,24 @@ fn tau_of(controls: &[&Control]) -> Tau {
     Tau { squared, df: n_controls * squared / (all_squares / n_controls) }
 }
 
-fn tau_at(controls: &[Control], group: &Group, latency_us: f64) -> Tau {
-    let of_group: Vec<&Control> = controls.iter().filter(|control| control.group == *group).collect();
-    let full = |band: usize| {
-        of_group.iter().filter(|control| band_of(control.latency_us) == band).count() >= BAND_FROM
-    };
+/// The bias at one latency, as the controls of its group show it; those of operator `left_out` are not asked.
+fn tau_at(controls: &[Control], group: &Group, latency_us: f64, left_out: Option<usize>) -> Tau {
+    let asked: Vec<&Control> = controls
+        .iter()
+        .filter(|control| control.group == *group && Some(control.operator_idx) != left_out)
+        .collect();
+    let mut counts = [0; BAND_EDGES_US.len() - 1];
+    for control in &asked {
+        counts[band_of(control.latency_us)] += 1;
+    }
+    let full = |band: usize| counts[band] >= BAND_FROM;
     let band = band_of(latency_us);
     let chosen: Vec<&Control> = if full(band) {
-        of_group.iter().copied().filter(|control| band_of(control.latency_us) == band).collect()
+        asked.into_iter().filter(|control| band_of(control.latency_us) == band).collect()
     } else {
         let thin: Vec<&Control> =
-            of_group.iter().copied().filter(|control| !full(band_of(control.latency_us))).collect();
-        if thin.len() < BAND_FROM { of_group } else { thin }
+            asked.iter().copied().filter(|control| !full(band_of(control.latency_us))).collect();
+        if thin.len() < BAND_FROM { asked } else { thin }
     };
     tau_of(&chosen)
 }
@@ -214,7 +255,7 @@ fn bands(cases: &[Control], units: &[Control]) -> Vec<ControlBand> {
                 cases: cases.len(),
                 floor: floor(&cases),
                 operators: operators.len(),
-                tau: tau_at(units, group, BAND_EDGES_US[band]).squared.sqrt(),
+                tau: tau_at(units, group, BAND_EDGES_US[band], None).squared.sqrt(),
             });
         }
     }
@@ -243,7 +284,7 @@ mod tests {
     #[test]
     fn a_control_that_is_half_scatter_is_half_a_degree_of_freedom() {
         let group = Group { process_paired: false, timer: "gated".into(), host_bound: false };
-        let it = Control { group, latency_us: 5.0, effect: 0.02, error_squared: 2e-4 };
+        let it = Control { operator_idx: 0, group, latency_us: 5.0, effect: 0.02, error_squared: 2e-4 };
         let tau = tau_of(&[&it; 6]);
         assert!((tau.squared - 2e-4).abs() < 1e-12 && (tau.df - 3.0).abs() < 1e-9, "{tau:?}");
         let calm = Control { effect: 0.01, ..it };
@@ -254,6 +295,7 @@ mod tests {
     fn bands_with_eight_controls_speak_for_themselves() {
         let group = Group { process_paired: false, timer: "gated".into(), host_bound: false };
         let at = |latency_us: f64, effect: f64| Control {
+            operator_idx: 0,
             group: group.clone(),
             latency_us,
             effect,
@@ -261,11 +303,11 @@ mod tests {
         };
         let mut controls: Vec<Control> = (0..8).map(|_| at(5.0, 0.02)).collect();
         controls.extend((0..3).map(|_| at(50.0, 0.001)));
-        assert!((tau_at(&controls, &group, 6.0).squared - 4e-4).abs() < 1e-12);
+        assert!((tau_at(&controls, &group, 6.0, None).squared - 4e-4).abs() < 1e-12);
         // Three controls beyond 10 us are too few to stand alone: all eleven speak.
-        assert!((tau_at(&controls, &group, 50.0).df - 11.0).abs() < 1e-9);
+        assert!((tau_at(&controls, &group, 50.0, None).df - 11.0).abs() < 1e-9);
         controls.extend((0..6).map(|_| at(500.0, 0.001)));
-        assert!((tau_at(&controls, &group, 5_000.0).df - 9.0).abs() < 1e-9);
-        assert!((tau_at(&controls, &group, 50.0).squared - 1e-6).abs() < 1e-12);
+        assert!((tau_at(&controls, &group, 5_000.0, None).df - 9.0).abs() < 1e-9);
+        assert!((tau_at(&controls, &group, 50.0, None).squared - 1e-6).abs() < 1e-12);
     }
 }

@@ -127,6 +127,14 @@ mod tests {
     }
 
     #[test]
+    fn later_rounds_bring_their_degrees_of_freedom() {
+        let mut it = plain(0.01, 1e-4, 4);
+        it.prior_df = 5.0;
+        assert_eq!(it.after_rounds(7).round_df, 11.0);
+        assert!((it.after_rounds(7).standard_error() - (1e-4_f64 / 7.0).sqrt()).abs() < 1e-15);
+    }
+
+    #[test]
     fn without_scatter_the_effect_is_exact() {
         assert_eq!(plain(0.1, 0.0, 3).p_value(), 0.0);
         assert_eq!(plain(0.0, 0.0, 3).p_value(), 1.0);

@@ -4,7 +4,7 @@
 //! except that results come back in the order given.
 
 use crate::analysis::{Analysis, CaseStat, analyse, side_noise};
-use crate::controls::{add_tau, largest_in, summarise};
+use crate::controls::{add_tau, blind_case_p_values, blind_unit_p_values, largest_in, summarise};
 use crate::effect::{Interval, mean, median};
 use crate::input::{OperatorInput, Settings};
 use crate::judgement::{CaseJudgement, Judgement, OperatorJudgement, RoundEffect};
@@ -18,14 +18,15 @@ pub fn judge(operators: &[OperatorInput], settings: &Settings) -> Judgement {
     let mut analysis = analyse(operators, Some(settings));
     add_tau(&mut analysis);
 
-    let touched_units: Vec<Option<f64>> = unit_p_values(&analysis, operators, false);
+    let touched_units: Vec<Option<f64>> = unit_p_values(&analysis, operators);
     let unit_p_adjusted = adjust(&touched_units, holm);
     let family = touched_units.iter().flatten().count();
-    let q = adjust(&case_p_values(&analysis, operators, false), benjamini_hochberg);
+    let touched_cases = case_p_values(&analysis, operators);
+    let q = adjust(&touched_cases, benjamini_hochberg);
 
     let margin = settings.margin();
     // What the rules would have said had they not been told which code is identical.
-    let units_called: Vec<bool> = adjust(&unit_p_values(&analysis, operators, true), holm)
+    let units_called: Vec<bool> = adjust(&filled(&touched_units, &blind_unit_p_values(&analysis)), holm)
         .iter()
         .zip(&analysis.units)
         .map(|(p, unit)| {
@@ -33,10 +34,11 @@ pub fn judge(operators: &[OperatorInput], settings: &Settings) -> Judgement {
                 && unit.estimate.is_some_and(|it| it.effect.abs() >= margin)
         })
         .collect();
-    let cases_called: Vec<bool> = adjust(&case_p_values(&analysis, operators, true), benjamini_hochberg)
-        .iter()
-        .map(|q| q.is_some_and(|q| q <= settings.alpha))
-        .collect();
+    let cases_called: Vec<bool> =
+        adjust(&filled(&touched_cases, &blind_case_p_values(&analysis)), benjamini_hochberg)
+            .iter()
+            .map(|q| q.is_some_and(|q| q <= settings.alpha))
+            .collect();
 
     let judged = operators
         .iter()
@@ -48,27 +50,30 @@ pub fn judge(operators: &[OperatorInput], settings: &Settings) -> Judgement {
     Judgement { operators: judged, controls: summarise(&analysis, &cases_called, &units_called) }
 }
 
-/// p-values of units that are tested: touched and complete ones, with `controls` the identical ones too.
-fn unit_p_values(analysis: &Analysis, operators: &[OperatorInput], controls: bool) -> Vec<Option<f64>> {
+/// p-values of units that are tested: touched and complete ones.
+fn unit_p_values(analysis: &Analysis, operators: &[OperatorInput]) -> Vec<Option<f64>> {
     let tested = analysis.units.iter().map(|unit| {
         let stat = &analysis.operators[unit.operator_idx];
         let complete = stat.missing_rounds.is_empty() && stat.represented();
-        let touched = unit.main && !unit.control && complete && !operators[unit.operator_idx].outputs_wrong;
-        let counted = if controls && unit.control { true } else { touched };
+        let counted = unit.main && !unit.control && complete && !operators[unit.operator_idx].outputs_wrong;
         unit.estimate.filter(|_| counted).map(|it| it.p_value())
     });
     tested.collect()
 }
 
-/// p-values of cases that are tested: touched, complete, not host-bound; with `controls` untouched ones too.
-fn case_p_values(analysis: &Analysis, operators: &[OperatorInput], controls: bool) -> Vec<Option<f64>> {
+/// p-values of cases that are tested: touched, complete, not host-bound.
+fn case_p_values(analysis: &Analysis, operators: &[OperatorInput]) -> Vec<Option<f64>> {
     let tested = analysis.cases.iter().map(|case| {
-        let right = operators[case.operator_idx].outputs_wrong;
-        let counted =
-            case.complete && !case.group.host_bound && if case.untouched { controls } else { !right };
+        let wrong = operators[case.operator_idx].outputs_wrong;
+        let counted = case.complete && !case.group.host_bound && !case.untouched && !wrong;
         case.estimate.filter(|_| counted).map(|it| it.p_value())
     });
     tested.collect()
+}
+
+/// The first of either that is there, place by place.
+fn filled(first: &[Option<f64>], second: &[Option<f64>]) -> Vec<Option<f64>> {
+    first.iter().zip(second).map(|(first, second)| first.or(*second)).collect()
 }
 
 /// Applies an adjustment to the p-values that are there.
@@ -170,7 +175,6 @@ fn case_judgement(
     settings: &Settings,
     stated: bool,
 ) -> CaseJudgement {
-    let stated = stated || case.untouched;
     let estimate = case.estimate.filter(|_| case.complete && stated);
     let effects = case.effects();
     let usable = u32::try_from(effects.len()).unwrap_or(u32::MAX);

@@ -86,3 +86,45 @@ fn squeezed(prior: &Prior, place: usize, own: Estimate) -> Estimate {
         ..own
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn unit(main: bool, round_variance: f64) -> Unit {
+        Unit {
+            operator_idx: 0,
+            group: Group { process_paired: false, timer: "gated".into(), host_bound: false },
+            control: !main,
+            main,
+            case_idxs: Vec::new(),
+            effects: Vec::new(),
+            latency_us: 50.0,
+            no_scatter: false,
+            estimate: Some(Estimate {
+                effect: 0.0,
+                round_variance,
+                round_df: 3.0,
+                prior_df: 0.0,
+                n_rounds: 4,
+                quantisation: 0.0,
+                tau_squared: 0.0,
+                tau_df: 0.0,
+            }),
+        }
+    }
+
+    #[test]
+    fn untouched_cases_beside_touched_ones_are_predicted_and_do_not_speak() {
+        let mut alone: Vec<Unit> = (1..=9).map(|size| unit(true, f64::from(size) * 1e-6)).collect();
+        let mut joined: Vec<Unit> = (1..=9).map(|size| unit(true, f64::from(size) * 1e-6)).collect();
+        joined.push(unit(false, 1.0));
+        moderate_units(&mut alone, &[]);
+        moderate_units(&mut joined, &[]);
+        for (alone, joined) in alone.iter().zip(&joined) {
+            assert_eq!(alone.estimate, joined.estimate);
+            assert!(alone.estimate.is_some_and(|it| it.prior_df > 0.0));
+        }
+        assert!(joined[9].estimate.is_some_and(|it| it.round_variance < 1.0 && it.prior_df > 0.0));
+    }
+}

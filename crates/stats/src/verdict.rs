@@ -167,7 +167,7 @@ fn tested(facts: &Facts<'_>, unit: &Unit, estimate: &Estimate, mut reasons: Vec<
         reasons.insert(0, said);
         return Decision::of(if estimate.effect > 0.0 { Verdict::Faster } else { Verdict::Slower }, reasons);
     }
-    match equivalence(facts, estimate, inner, neighbours_fixed) {
+    match equivalence(facts, inner, neighbours_fixed) {
         Ok(reason) => {
             reasons.insert(0, reason);
             Decision::of(Verdict::Equivalent, reasons)
@@ -177,23 +177,11 @@ fn tested(facts: &Facts<'_>, unit: &Unit, estimate: &Estimate, mut reasons: Vec<
 }
 
 /// Two one-sided tests (Schuirmann 1987), with what forbids them; `Err(Some)` names a reason beyond the interval.
-fn equivalence(
-    facts: &Facts<'_>,
-    estimate: &Estimate,
-    inner: Interval,
-    neighbours_fixed: bool,
-) -> Result<String, Option<String>> {
+fn equivalence(facts: &Facts<'_>, inner: Interval, neighbours_fixed: bool) -> Result<String, Option<String>> {
     let margin = facts.settings.margin();
     let level = 100.0 * (1.0 - 2.0 * facts.settings.alpha);
     if inner.low <= -margin || inner.high >= margin {
         return Err(None);
-    }
-    let bias = student::upper(facts.settings.alpha, f64::INFINITY) * estimate.tau_squared.sqrt();
-    if bias > margin {
-        return Err(Some(format!(
-            "EQUIVALENT is refused: controls show a bias of up to {}, more than the margin",
-            shown(bias)
-        )));
     }
     if neighbours_fixed {
         let Some(largest) = facts.largest_control else {
@@ -230,6 +218,7 @@ fn inconclusive(
         return Decision::of(Verdict::Inconclusive, reasons);
     }
     let margin = facts.settings.margin();
+    let alpha = facts.settings.alpha;
     let outer = estimate.interval(1.0 - facts.settings.alpha);
     let p = if unit.control { String::new() } else { format!(", p {}", p_shown(facts.p_adjusted)) };
     reasons.insert(
@@ -242,6 +231,14 @@ fn inconclusive(
             shown(margin)
         ),
     );
+    // An interval holds tau, so 1.645 tau above the margin already keeps it from fitting; this says why.
+    let bias = student::upper(alpha, f64::INFINITY) * estimate.tau_squared.sqrt();
+    if bias > margin {
+        reasons.push(format!(
+            "EQUIVALENT is out of reach: controls show a bias of up to {}, more than the margin",
+            shown(bias)
+        ));
+    }
     let rounds_needed = rounds_needed(estimate, facts, !unit.control);
     if rounds_needed.is_none() {
         let fixed = (estimate.quantisation + estimate.tau_squared).sqrt();

@@ -221,9 +221,12 @@ fn controls_widen_and_refuse() {
     assert_eq!((it.controls.cases, it.controls.operators, it.controls.processes), (10, 10, 40));
     assert!((it.controls.upper95_operators - 0.258_866).abs() < 1e-5);
 
-    // A margin that the interval fits into, but not 1.645 tau (0.987 %).
+    // 1.645 tau is 0.987 %: more than the margin, and more than 0.95 % of margin too.
+    because(&it.operators[1], "EQUIVALENT is out of reach");
     let tight = judge(&all, &Settings { margin_percent: 0.95, ..Settings::default() });
     assert!(tight.operators.iter().all(|it| it.verdict != Verdict::Equivalent));
+    let wide = judge(&all, &Settings { margin_percent: 1.3, ..Settings::default() });
+    assert_eq!(wide.operators[1].verdict, Verdict::Equivalent);
 }
 
 #[test]
@@ -269,6 +272,42 @@ fn controls_of_another_pairing_or_timer_say_nothing() {
 }
 
 #[test]
+fn equality_needs_both_ends_inside() {
+    // 0.45 % with a half width of about 0.1 %: the near end is inside the margin of 0.5 %, the far end is not.
+    for percent in [0.45, -0.45] {
+        let it = alone(operator("op", vec![case("x", percent, &[0.08, -0.08, 0.08, -0.08])]));
+        assert_eq!(it.verdict, Verdict::Inconclusive, "{percent}");
+        assert_eq!(it.p_value.map(|p| p < 0.05), Some(true));
+    }
+    // In process pairing the largest control, 0.3 %, comes off the room at either end.
+    let process = |it: OperatorInput| OperatorInput { process_paired: true, ..it };
+    for percent in [0.3, -0.3] {
+        let mut all: Vec<OperatorInput> =
+            (0..20).map(|number| process(control(&format!("c{number}"), 0.0))).collect();
+        all.push(process(control("odd", 0.3)));
+        all.push(process(operator("op", vec![case("x", percent, &CALM)])));
+        let fixed = judged(&all).operators.pop().unwrap();
+        assert_eq!(fixed.verdict, Verdict::Inconclusive, "{percent}");
+        because(&fixed, "EQUIVALENT is refused");
+        all.iter_mut().for_each(|it| it.order_shuffled = true);
+        assert_eq!(judged(&all).operators.pop().unwrap().verdict, Verdict::Equivalent, "{percent}");
+    }
+}
+
+#[test]
+fn controls_that_would_have_been_called_are_counted() {
+    // Ten controls read nothing; one reads 31 %, which would have been called had it been a touched operator.
+    let mut all: Vec<OperatorInput> = (0..10).map(|number| control(&format!("c{number}"), 0.0)).collect();
+    assert_eq!(judged(&all).controls.false_positives, 0);
+    all.push(control("odd", 31.0));
+    let it = judged(&all).controls;
+    assert_eq!((it.false_positives, it.false_positive_operators), (1, 1));
+    // Clopper and Pearson: one in eleven leaves 36.4 %.
+    assert!((it.upper95_operators - 0.364).abs() < 5e-4, "{}", it.upper95_operators);
+    assert!((it.largest.unwrap() - 1.31_f64.ln()).abs() < 1e-3);
+}
+
+#[test]
 fn many_operators_raise_the_bar() {
     let shaky = || case("x", 1.6, &[0.9, -0.9, 0.3, -0.3]);
     assert_eq!(alone(operator("op", vec![shaky()])).verdict, Verdict::Faster);
@@ -310,6 +349,26 @@ fn rounds_go_to_those_that_need_them() {
     let needs = rounds_wanted(&all, &settings, &precision);
     assert_eq!(needs.iter().map(|it| it.wanted).collect::<Vec<_>>(), [false, true, true, false, false]);
     assert_eq!(needs.iter().map(|it| it.rounds).collect::<Vec<_>>(), [4, 4, 2, 6, 0]);
+
+    // One operator, no prior: half width = t(3 degrees of freedom, 97.5 %) s / 2.
+    let one = &all[..1];
+    let effects: Vec<f64> = CALM.iter().map(|scatter| (1.31 + scatter / 100.0).ln()).collect();
+    let centre = effects.iter().sum::<f64>() / 4.0;
+    let deviation = (effects.iter().map(|effect| (effect - centre).powi(2)).sum::<f64>() / 3.0).sqrt();
+    let half_width = 100.0 * (3.182_446_305 * deviation / 2.0).exp_m1();
+    let need = rounds_wanted(one, &settings, &precision).remove(0);
+    assert!((need.half_width_percent.unwrap() / half_width - 1.0).abs() < 1e-8);
+    for (share, wanted) in [(0.99, true), (1.01, false)] {
+        let precision = Precision { half_width_percent: share * half_width, max_rounds: 6 };
+        assert_eq!(rounds_wanted(one, &settings, &precision)[0].wanted, wanted);
+    }
+    // Four touched operators are in the campaign: the level is alpha over four, t(99.375 %) = 5.391.
+    assert!((needs[0].half_width_percent.unwrap() / half_width - 5.391 / 3.182).abs() < 1e-3);
+
+    // Two rounds are too few whatever their width.
+    let generous = Precision { half_width_percent: 50.0, max_rounds: 6 };
+    let young = rounds_wanted(&all, &settings, &generous);
+    assert_eq!(young.iter().map(|it| it.wanted).collect::<Vec<_>>(), [false, false, true, false, false]);
 
     // The width alone decides: turning the sign of every effect changes nothing.
     let mut turned = all.clone();
