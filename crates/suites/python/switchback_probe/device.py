@@ -152,16 +152,17 @@ def driver_version():
 
 
 def commit_of(folder):
-    """Commit of the checkout that holds a folder, read from its `.git`; empty where there is none."""
+    """Commit of the checkout of a package that lies in it as `src/package` or `package`; empty where there is none.
+
+    No further up: an archive that was unpacked within somebody's repository is not of that repository's commit.
+    """
     folder = os.path.abspath(folder)
-    while True:
+    for _ in range(3):
         git = os.path.join(folder, ".git")
         if os.path.exists(git):
             return head_of(git)
-        parent = os.path.dirname(folder)
-        if parent == folder:
-            return ""
-        folder = parent
+        folder = os.path.dirname(folder)
+    return ""
 
 
 def head_of(git):

@@ -13,7 +13,8 @@ from .launch_hook import LaunchHook
 from .outputs import Outputs, seed_all, seed_of
 from .protocol import RUN_DIR_VARIABLE, Events, Objects, Order, OrderError, error_text, say
 from .rows import CaseNames, label
-from .timer import Timer, summary
+from .summary import summary
+from .timer import Timer
 from .tuner import TunerHook
 
 NOT_TIMED = float("nan")

@@ -13,6 +13,7 @@ import time
 from . import compat
 from .protocol import error_text, say
 from .rows import label
+from .summary import by_position, microseconds
 
 GATE_FACTOR = 1.5
 """The gate lasts this many times the host's time for one call."""
@@ -382,11 +383,6 @@ class without_gc:
             gc.enable()
 
 
-def microseconds(elapsed_ms):
-    """An event's milliseconds as microseconds; a tenth of a nanosecond is finer than any event's clock."""
-    return round(float(elapsed_ms) * 1000.0, 4)
-
-
 def gate_open(text, dropped):
     """A `GateOpen` that carries how many samples were dropped."""
     error = GateOpen(text)
@@ -409,39 +405,3 @@ def resetter(grad_to_none):
             tensor.grad = None
 
     return reset
-
-
-def interquartile_mean(values):
-    """Mean of the middle half; quartile borders weigh in by their share (as a 25 % trimmed mean)."""
-    values = sorted(values)
-    cut = len(values) / 4.0
-    total = weight = 0.0
-    for index, value in enumerate(values):
-        share = max(0.0, min(index + 1, len(values) - cut) - max(index, cut))
-        total += share * value
-        weight += share
-    return total / weight
-
-
-def by_position(blocks):
-    """Interquartile mean of each position in the blocks, averaged alike: positions have modes of their own."""
-    return statistics.fmean(interquartile_mean(position) for position in zip(*blocks))
-
-
-def summary(times, quantiles, return_mode):
-    """What `do_bench` returns for these times: quantiles first, else by `return_mode`."""
-    if quantiles is not None:
-        found = [quantile(times, share) for share in quantiles]
-        return found[0] if len(found) == 1 else found
-    if return_mode == "all":
-        return list(times)
-    return {"min": min, "max": max, "mean": statistics.fmean, "median": statistics.median}[return_mode](times)
-
-
-def quantile(times, share):
-    """Linear interpolation between order statistics, as `torch.quantile`."""
-    times = sorted(times)
-    point = share * (len(times) - 1)
-    lower = int(point)
-    upper = min(lower + 1, len(times) - 1)
-    return times[lower] + (point - lower) * (times[upper] - times[lower])

@@ -179,6 +179,12 @@ def test_after_a_lost_context_nothing_is_measured(cell):
     assert [note["topic"] for note in run.of("note")].count("context_lost") == 1
 
 
+def test_an_archive_has_the_commit_that_the_engine_names(cell):
+    run = cell("test_fft.py", timed=False, env={"SWITCHBACK_LIBRARY_COMMIT": "c" * 40, "USE_FLAGTUNE": "1"})
+    assert run.one("start")["conditions"]["library_commit"] == "c" * 40
+    assert run.one("start")["conditions"]["library_tuning"] == "USE_FLAGTUNE=1"
+
+
 def test_a_dtype_that_is_refused_is_an_error_of_setup(cell):
     run = cell("test_fft.py", operator="perf_fft:fft:float16", options=("--metrics", "latency", "--dtypes", "float16"))
     assert run.status == 1 and run.rows() == []

@@ -121,6 +121,9 @@ def test_a_commit_is_read_without_git(tmp_path):
     assert device.commit_of(str(inside)) == commit
     (git / "HEAD").write_text(other + "\n")
     assert device.commit_of(str(inside)) == other
+    unpacked = tmp_path / "repo/downloads/archive/src/pkg"
+    unpacked.mkdir(parents=True)
+    assert device.commit_of(str(unpacked)) == ""
     tree = tmp_path / "tree"
     (git / "worktrees/tree").mkdir(parents=True)
     tree.mkdir()

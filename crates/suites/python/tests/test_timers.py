@@ -4,7 +4,7 @@ import statistics
 
 import pytest
 
-from switchback_probe import timer
+from switchback_probe import summary, timer
 
 NODE = "test_softmax.py::test_softmax"
 KERNEL_US = 6.0
@@ -110,22 +110,22 @@ def test_the_benchmarks_graph_mode_takes_the_graph_timer(cell):
 
 
 def test_the_interquartile_mean_is_the_mean_of_the_middle_half():
-    assert timer.interquartile_mean([1, 2, 3, 4, 5, 6, 7, 100]) == statistics.fmean([3, 4, 5, 6])
+    assert summary.interquartile_mean([1, 2, 3, 4, 5, 6, 7, 100]) == statistics.fmean([3, 4, 5, 6])
     # Six values: a quarter of them is 1.5, so the second and fifth count half.
-    assert timer.interquartile_mean([9, 1, 2, 4, 8, 3]) == pytest.approx((0.5 * 2 + 3 + 4 + 0.5 * 8) / 3)
-    assert timer.interquartile_mean([5]) == 5
+    assert summary.interquartile_mean([9, 1, 2, 4, 8, 3]) == pytest.approx((0.5 * 2 + 3 + 4 + 0.5 * 8) / 3)
+    assert summary.interquartile_mean([5]) == 5
 
 
 def test_positions_in_a_block_weigh_alike():
     # The first position has a mode of its own: a median over all samples would not see it.
-    assert timer.by_position([[10, 4, 4]] * 8) == pytest.approx(6)
+    assert summary.by_position([[10, 4, 4]] * 8) == pytest.approx(6)
 
 
 def test_summaries_are_those_of_tritons_timing_function():
     times = [5.0, 1.0, 4.0, 2.0, 3.0]
-    assert timer.summary(times, None, "median") == 3.0
-    assert timer.summary(times, None, "mean") == 3.0
-    assert (timer.summary(times, None, "min"), timer.summary(times, None, "max")) == (1.0, 5.0)
-    assert timer.summary(times, None, "all") == times
-    assert timer.summary(times, [0.5, 0.2, 0.8], "mean") == pytest.approx([3.0, 1.8, 4.2])
-    assert timer.summary(times, [0.25], "mean") == statistics.quantiles(times, n=4, method="inclusive")[0]
+    assert summary.summary(times, None, "median") == 3.0
+    assert summary.summary(times, None, "mean") == 3.0
+    assert (summary.summary(times, None, "min"), summary.summary(times, None, "max")) == (1.0, 5.0)
+    assert summary.summary(times, None, "all") == times
+    assert summary.summary(times, [0.5, 0.2, 0.8], "mean") == pytest.approx([3.0, 1.8, 4.2])
+    assert summary.summary(times, [0.25], "mean") == statistics.quantiles(times, n=4, method="inclusive")[0]

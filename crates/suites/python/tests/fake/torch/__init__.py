@@ -165,7 +165,7 @@ def tensor(values, dtype=float32):
 
 
 def quantile(values, shares):
-    from switchback_probe.timer import quantile as one
+    from switchback_probe.summary import quantile as one
 
     return tensor([one(values._values, share) for share in shares._values])
 
