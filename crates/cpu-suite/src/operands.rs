@@ -15,6 +15,8 @@ use crate::dtype::{Dtype, Scalar};
 pub enum Fill {
     /// Numbers spread evenly between two bounds; whole ones for integers.
     Uniform(f64, f64),
+    /// The same in the first scalar of each cache line, 0 in the others.
+    FirstOfLine(f64, f64),
     /// `e^(-2 pi i k / n)` for `k` below half of `n` complex numbers, as pairs.
     Twiddles(usize),
 }
@@ -36,6 +38,17 @@ pub struct Layout {
 struct Line([u8; LINE_BYTES]);
 
 const LINE_BYTES: usize = 64;
+
+impl Line {
+    /// Writes so many numbers from the start, rounded to the scalar.
+    fn write(&mut self, scalar: Scalar, count: usize, mut number: impl FnMut() -> f64) {
+        match scalar {
+            Scalar::F32 => fill(&mut self.0, count, || (number() as f32).to_ne_bytes()),
+            Scalar::I32 => fill(&mut self.0, count, || (number() as i32).to_ne_bytes()),
+            Scalar::F64 => fill(&mut self.0, count, || number().to_ne_bytes()),
+        }
+    }
+}
 
 /// Memory of scalars, aligned to a cache line.
 #[derive(Debug, Clone)]
@@ -92,11 +105,14 @@ impl Buffer {
         for line in &mut self.lines {
             let here = left.min(a_line);
             left -= here;
-            match self.scalar {
-                Scalar::F32 => fill(&mut line.0, here, || (number() as f32).to_ne_bytes()),
-                Scalar::I32 => fill(&mut line.0, here, || (number() as i32).to_ne_bytes()),
-                Scalar::F64 => fill(&mut line.0, here, || number().to_ne_bytes()),
-            }
+            line.write(self.scalar, here, &mut number);
+        }
+    }
+
+    /// Writes a number at the start of each cache line, rounded to the scalar.
+    fn write_first_of_lines(&mut self, mut number: impl FnMut() -> f64) {
+        for line in &mut self.lines {
+            line.write(self.scalar, 1, &mut number);
         }
     }
 
@@ -168,6 +184,10 @@ impl Operands {
                     Fill::Uniform(low, high) => {
                         let mut draws = generator(case_name, position);
                         buffer.write(|| draws.random_range(low..high));
+                    }
+                    Fill::FirstOfLine(low, high) => {
+                        let mut draws = generator(case_name, position);
+                        buffer.write_first_of_lines(|| draws.random_range(low..high));
                     }
                     Fill::Twiddles(points) => {
                         let mut next = 0;

@@ -17,8 +17,11 @@ use crate::operands::Operands;
 /// A sample lasts at least this long, microseconds.
 pub const SHORTEST_SAMPLE_US: f64 = 10.0;
 
+/// No call is taken to be shorter than this, microseconds; it bounds the size of a batch.
+const SHORTEST_CALL_US: f64 = 1e-3;
+
 /// Fewest blocks a side, however long one sample takes.
-const FEWEST_BLOCKS: u32 = 4;
+const FEWEST_BLOCKS: u32 = 8;
 
 /// Samples at the beginning of a block that may be discarded until two in a row agree.
 const MOST_DISCARDED: u32 = 4;
@@ -143,25 +146,32 @@ pub fn measure(
 }
 
 /// Calls until the time of a call has settled or the time for it is used up; gives that time, microseconds.
+///
+/// It is the shortest seen: whatever interrupts a call makes it longer, and one long call must not decide how many
+/// samples a case gets. It has settled when the shortest of two windows in a row agree.
 fn warm_up(run: Run<'_>, operands: &mut Operands, warmup_ms: f64) -> f64 {
     let start = Instant::now();
     let mut calls = 1;
-    let mut call_us = run.sample(operands, calls);
-    while call_us * f64::from(calls) < SHORTEST_SAMPLE_US {
+    let mut shortest = run.sample(operands, calls);
+    while shortest * f64::from(calls) < SHORTEST_SAMPLE_US {
         calls *= 2;
-        call_us = run.sample(operands, calls);
+        shortest = shortest.min(run.sample(operands, calls));
     }
     let mut before = f64::INFINITY;
-    while start.elapsed().as_secs_f64() * 1e3 < warmup_ms {
-        let mut window: [f64; WINDOW] = std::array::from_fn(|_| run.sample(operands, calls));
-        window.sort_unstable_by(f64::total_cmp);
-        call_us = window[WINDOW / 2];
-        if agree(before, call_us) {
-            break;
+    loop {
+        let mut now = f64::INFINITY;
+        for _ in 0..WINDOW {
+            now = now.min(run.sample(operands, calls));
+            shortest = shortest.min(now);
+            if start.elapsed().as_secs_f64() * 1e3 >= warmup_ms {
+                return shortest.max(SHORTEST_CALL_US);
+            }
         }
-        before = call_us;
+        if agree(before, now) {
+            return shortest.max(SHORTEST_CALL_US);
+        }
+        before = now;
     }
-    call_us.max(1e-3)
 }
 
 /// Discards samples after a change of side until two in a row agree; gives how many.
@@ -219,7 +229,7 @@ pub(super) mod tests {
         assert_eq!(Plan::new(&measure, 2000.0, 2000.0), Plan { calls: 1, blocks: 10, block_length: 1 });
         // The slower side decides the time, the faster one the batch.
         assert_eq!(Plan::new(&measure, 2.0, 20.0), Plan { calls: 5, blocks: 40, block_length: 5 });
-        // Whatever a sample takes, four blocks are needed to tell drift from effect.
+        // Whatever a sample takes, some blocks are needed to tell drift from effect.
         assert_eq!(Plan::new(&measure, 1e6, 1e6).blocks, FEWEST_BLOCKS);
         assert_eq!(Plan::new(&Measure { blocks: 1, ..measure }, 1e6, 1e6).blocks, 1);
     }

@@ -2,7 +2,7 @@
 //!
 //! Integers and floating point share their operators: the instruction follows from the value's type.
 
-use std::ops::{Add, BitAnd, Div, Mul, Neg, Shl, Shr, Sub};
+use std::ops::{Add, Div, Mul, Shl, Shr, Sub};
 
 use cranelift_codegen::ir::condcodes::FloatCC;
 use cranelift_codegen::ir::{self, InstBuilder, MemFlagsData, Type, types};
@@ -156,15 +156,6 @@ arithmetic!(Sub sub, fsub, isub);
 arithmetic!(Mul mul, fmul, imul);
 arithmetic!(Div div, fdiv, sdiv);
 
-impl Neg for Value<'_> {
-    type Output = Self;
-
-    fn neg(self) -> Self {
-        let is_float = self.is_float();
-        self.body.wrap(self.body.ins(|ins| if is_float { ins.fneg(self.raw) } else { ins.ineg(self.raw) }))
-    }
-}
-
 macro_rules! on_indices {
     ($($operator:ident $method:ident, $instruction:ident;)*) => {$(
         impl<'k> $operator for Value<'k> {
@@ -180,5 +171,4 @@ macro_rules! on_indices {
 on_indices! {
     Shl shl, ishl;
     Shr shr, ushr;
-    BitAnd bitand, band;
 }

@@ -34,13 +34,29 @@ pub(super) const ADD: Operator = Operator {
     roundings: |_| 1,
 };
 
+/// Scalars of single precision in a cache line.
+const A_LINE: usize = 16;
+
 pub(super) const ADD_64MB: Operator = Operator {
     name: "add_64MB",
-    about: "x + y over 64 MiB: the memory decides the time, not the code",
-    dtypes: &[F32, F32x4, I32x4],
-    sweep: &[F32x4],
-    shapes: &[&[(64 << 20) / 12 / 4 * 4]],
-    ..ADD
+    about: "x + y on one number of each cache line of 64 MiB: the memory decides the time, not the code",
+    dtypes: &[F32],
+    sweep: &[F32],
+    shapes: &[&[(64 << 20) / 64 / 2, A_LINE]],
+    layout: |shape| {
+        let (lines, scalars) = (shape[0], shape[0] * shape[1]);
+        let fill = Fill::FirstOfLine(-1000.0, 1000.0);
+        Layout { output: lines, inputs: vec![(scalars, fill); 2], sizes: shape.to_vec() }
+    },
+    code: Code::Kernel(|k| {
+        k.repeat(k.size(0), 1, [], |line, []| {
+            let first = line * k.size(1);
+            k.store(k.output(), line, k.load(k.input(0), first) + k.load(k.input(1), first));
+            []
+        });
+    }),
+    reference: functions::add_first_of_line,
+    roundings: |_| 1,
 };
 
 pub(super) const MUL_ADD: Operator = Operator {
@@ -74,7 +90,7 @@ pub(super) const GELU: Operator = Operator {
     about: "x / (1 + exp(-2u)) with u = 0.797885 (x + 0.044715 x^3), the tanh form",
     dtypes: &[F32, F32x4, F64, F64x2],
     sweep: FLOATS,
-    shapes: &[&[1024], &[8192]],
+    shapes: &[&[1024], &[4096]],
     layout: |shape| layout(shape, 1, -4.0, 4.0),
     code: Code::Kernel(|k| {
         k.each_element(|i| {
@@ -93,7 +109,7 @@ pub(super) const EXP: Operator = Operator {
     about: "e^x by a polynomial",
     dtypes: &[F32, F32x4, F64, F64x2],
     sweep: FLOATS,
-    shapes: &[&[1024], &[8192]],
+    shapes: &[&[1024], &[4096]],
     layout: |shape| layout(shape, 1, -8.0, 8.0),
     code: Code::Kernel(|k| k.each_element(|i| k.load(k.input(0), i).exp())),
     reference: functions::exp,

@@ -10,7 +10,7 @@ pub(super) const MATMUL: Operator = Operator {
     about: "the product of m x k and k x n, one carried value a result",
     dtypes: &[F32, F32x4, F64, F64x2],
     sweep: &[F32, F32x4, F64],
-    shapes: &[&[24, 24, 24], &[48, 48, 48]],
+    shapes: &[&[16, 16, 16], &[32, 32, 32]],
     layout: |shape| {
         let (m, k, n) = (shape[0], shape[1], shape[2]);
         let fill = Fill::Uniform(-1.0, 1.0);

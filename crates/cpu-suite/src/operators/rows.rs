@@ -6,7 +6,7 @@ use crate::lang::Value;
 use crate::operands::{Fill, Layout};
 use crate::reference::functions;
 
-const SHAPES: &[&[usize]] = &[&[16, 256], &[64, 256]];
+const SHAPES: &[&[usize]] = &[&[8, 256], &[32, 256]];
 
 /// A matrix and so many vectors of a row's length.
 fn layout(shape: &[usize], vectors: usize) -> Layout {

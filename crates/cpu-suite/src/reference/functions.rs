@@ -22,6 +22,11 @@ pub(crate) fn add(given: &Given<'_>) -> Expected {
     Expected::exact(given.inputs[0].iter().zip(&given.inputs[1]).map(|(x, y)| x + y).collect())
 }
 
+pub(crate) fn add_first_of_line(given: &Given<'_>) -> Expected {
+    let lines = |input: usize| given.inputs[input].chunks(given.shape[1]).map(|line| line[0]);
+    Expected::exact(lines(0).zip(lines(1)).map(|(x, y)| x + y).collect())
+}
+
 pub(crate) fn mul_add(given: &Given<'_>) -> Expected {
     let [x, y, z] = given.inputs.as_slice() else { unreachable!("the layout has three inputs") };
     Expected::exact(x.iter().zip(y).zip(z).map(|((x, y), z)| x.mul_add(*y, *z)).collect())
