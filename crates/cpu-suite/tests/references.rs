@@ -1,7 +1,7 @@
 //! Every operator against its reference, on every dtype it takes and every shape, under several settings.
 
 use switchback_cpu_suite::cell::compile;
-use switchback_cpu_suite::jit::Settings;
+use switchback_cpu_suite::jit::{Settings, available};
 use switchback_cpu_suite::operands::Operands;
 use switchback_cpu_suite::operators::{self, Case, Code, Operator};
 use switchback_cpu_suite::reference::{expected, rounding_bound};
@@ -72,5 +72,42 @@ fn the_exponential_is_good_to_two_units_and_keeps_to_its_ends() {
         let (error, _) = error(exp, case, &settings(&[]));
         // Two units in the last place are four roundoffs.
         assert!(error <= 4.0 * case.dtype.unit_roundoff(), "{}: {error:e}", case.key());
+    }
+}
+
+#[test]
+fn no_setting_ends_the_process_or_spoils_a_result() {
+    let names = ["gelu", "tanh", "dot", "rms_norm", "topk", "fft"];
+    let mut tried = 0;
+    let mut refused = Vec::new();
+    for (name, values) in available().unwrap() {
+        for value in values {
+            let variables: Variables =
+                [(format!("SWITCHBACK_CPU_{}", name.to_uppercase()), Some(value.to_owned()))].into();
+            let Ok(settings) = Settings::from_variables(&variables) else {
+                refused.push(format!("{name}={value}"));
+                continue;
+            };
+            for operator in operators::ALL.iter().filter(|operator| names.contains(&operator.name)) {
+                let Code::Kernel(write) = operator.code else { unreachable!("all of them are compiled") };
+                for dtype in operator.dtypes {
+                    // The compiler may refuse; what it does compile must compute.
+                    let Ok(compiled) = compile(operator, write, *dtype, &settings) else { continue };
+                    let case = Case { dtype: *dtype, shape: operator.shapes[0] };
+                    let mut operands = operator.operands(case);
+                    operands.poison_output();
+                    compiled.native.call(&mut operands);
+                    let expected = expected(operator, case, &operands);
+                    let error = expected.largest_error(&operands.output().numbers(), *dtype);
+                    let bound = rounding_bound(operator, case);
+                    assert!(error <= bound, "{name}={value}: {} {}: {error:e}", operator.name, case.key());
+                    tried += 1;
+                }
+            }
+        }
+    }
+    assert!(tried > 500, "{tried} kernels ran, refused: {refused:?}");
+    for setting in ["is_pic=true", "use_colocated_libcalls=true", "libcall_call_conv=windows_fastcall"] {
+        assert!(refused.iter().any(|it| it == setting), "{refused:?}");
     }
 }

@@ -8,7 +8,7 @@ mod settings;
 
 pub use compile::{CompileError, Compiled, Stages, compile};
 pub use native::Native;
-pub use settings::{PREFIX, Settings, SettingsError};
+pub use settings::{PREFIX, Settings, SettingsError, available};
 
 /// Name and version of the compiler under test.
 #[must_use]

@@ -194,6 +194,24 @@ impl Settings {
     }
 }
 
+/// All settings that variables can name, with the values to try: both of a switch, all of a choice, ends and middle of
+/// a number's range.
+///
+/// # Errors
+/// Cranelift knows no code for this machine.
+pub fn available() -> Result<Vec<(&'static str, Vec<&'static str>)>, SettingsError> {
+    let native = cranelift_native::builder().map_err(|message| SettingsError::Host(message.into()))?;
+    let values = |setting: settings::Setting| {
+        let values = match setting.kind {
+            SettingKind::Bool | SettingKind::Preset => vec!["true", "false"],
+            SettingKind::Num => vec!["0", "1", "7", "255"],
+            SettingKind::Enum => setting.values.unwrap_or_default().to_vec(),
+        };
+        (setting.name, values)
+    };
+    Ok(settings::builder().iter().chain(native.iter()).map(values).collect())
+}
+
 /// Cranelift's defaults that the suite changes.
 const DEFAULTS: [(&str, &str); 4] = [
     ("opt_level", "speed"),
