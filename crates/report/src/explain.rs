@@ -195,8 +195,10 @@ fn rounds(lines: &mut Lines, report: &Report, operator: &OperatorReport) {
         None => {}
     }
     lines.say("rounds", &format!("{sentence}. How far rounds lie apart says how steady the difference is."));
-    let figures =
-        [("median over cases", operator.median_pct), ("geometric mean", operator.geometric_mean_pct)];
+    let figures = [
+        ("median over cases whose code differs", operator.median_pct),
+        ("geometric mean over all cases", operator.geometric_mean_pct),
+    ];
     let figures: Vec<String> = figures
         .iter()
         .filter_map(|(name, value)| value.map(|value| format!("{name} {}", percent(value))))

@@ -163,6 +163,19 @@ pub fn why_no_figure(operator: &OperatorReport) -> Option<String> {
     })
 }
 
+/// The same with what to check, for the place where the figure would be; `no figure` if all else fails.
+#[must_use]
+pub fn why_no_figure_and_hint(report: &Report, operator: &OperatorReport) -> String {
+    let mut parts: Vec<String> = why_no_figure(operator).into_iter().collect();
+    parts.extend(remarks(report, operator));
+    // A hint at what did not go through the compiler is an explanation, and a long one.
+    if standing(operator) != Standing::NotCompiled {
+        parts.extend(operator.hints.first().map(|it| one_line(it)));
+    }
+    parts.retain(|part| !part.is_empty());
+    if parts.is_empty() { "no figure".into() } else { parts.join("; ") }
+}
+
 /// What is to be said beside an operator's figures, shortest first to be read.
 #[must_use]
 pub fn remarks(report: &Report, operator: &OperatorReport) -> Vec<String> {

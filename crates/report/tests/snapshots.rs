@@ -234,3 +234,17 @@ fn no_format_repeats_a_figure_where_nothing_was_measured() {
         assert!(!text.contains("77"), "{text}");
     }
 }
+
+#[test]
+fn a_row_without_a_figure_has_its_first_hint_but_for_code_that_was_not_compiled() {
+    let mut report = samples::demo();
+    for operator in &mut report.operators {
+        operator.hints = vec!["first hint".into(), "second hint".into()];
+    }
+    report.operators.retain(|it| it.operator == "fft" || it.operator == "sort" || it.operator == "transpose");
+    let text = plain(&report, 100);
+    assert!(text.contains("takes c64: `fft::c64`; first hint\n"), "{text}");
+    assert!(text.contains("ran without the compiler under test\n"), "{text}");
+    assert!(text.contains("measure   1 control, duet, 4 rounds"), "{text}");
+    assert!(!text.contains("second hint"), "{text}");
+}

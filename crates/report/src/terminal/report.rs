@@ -92,14 +92,16 @@ fn phases(out: &mut String, style: TerminalStyle, report: &Report) {
     } else {
         let mut measured = report.operators.iter().filter(|it| facts::standing(it).is_judged());
         let screened = measured.all(|it| it.screen == Some(ScreenVerdict::IrChanged));
-        let mut text = if screened {
-            format!("{judged} changed")
-        } else {
-            count(judged as u64, "operator", "operators")
-        };
-        if controls > 0 {
-            text.push_str(&format!(" + {}", count(controls as u64, "control", "controls")));
+        let mut parts = Vec::new();
+        if judged > 0 && screened {
+            parts.push(format!("{judged} changed"));
+        } else if judged > 0 {
+            parts.push(count(judged as u64, "operator", "operators"));
         }
+        if controls > 0 {
+            parts.push(count(controls as u64, "control", "controls"));
+        }
+        let mut text = parts.join(" + ");
         if let Some(pairing) = report.pairing {
             text.push_str(&format!(", {pairing}"));
         }
@@ -203,11 +205,7 @@ fn operators(out: &mut String, style: TerminalStyle, report: &Report) {
         }
         let name = printable(&operator.operator);
         let Some((effect, interval)) = facts::effect(operator) else {
-            let mut remark = facts::why_no_figure(operator).unwrap_or_default();
-            for more in facts::remarks(report, operator).iter().chain(operator.hints.first()) {
-                remark.push_str(&format!("; {}", one_line(more)));
-            }
-            let remark = if remark.is_empty() { "no figure".into() } else { remark };
+            let remark = facts::why_no_figure_and_hint(report, operator);
             rows.push(start(name).remark(remark));
             continue;
         };

@@ -9,7 +9,7 @@ use super::report::{screen_phase, sides, warnings};
 use super::{FAINT, TerminalStyle};
 use crate::facts;
 use crate::number;
-use crate::text::{cut, one_line, printable};
+use crate::text::{cut, printable};
 
 /// Says what screening found, an operator a line.
 #[must_use]
@@ -46,8 +46,6 @@ pub fn screen_table(report: &Report, style: &TerminalStyle) -> String {
                 .cell(printable(&operator.operator), Style::new())
                 .cell(word, colour)
                 .cell(cut(&printable(facts::code(operator)), 8), FAINT);
-            let said = operator.reasons.iter().chain(&operator.hints).map(|it| one_line(it));
-            let said = said.filter(|it| !it.is_empty()).collect::<Vec<_>>().join("; ");
             match operator.screen {
                 Some(ScreenVerdict::IrChanged | ScreenVerdict::NoIrDiff) => {
                     let changed = operator.kernels.iter().filter(|it| it.changed > 0).count();
@@ -58,13 +56,8 @@ pub fn screen_table(report: &Report, style: &TerminalStyle) -> String {
                     };
                     row.cell(kernels, Style::new())
                 }
-                Some(ScreenVerdict::NotCompiled) if said.is_empty() => {
-                    row.remark("ran without the compiler under test")
-                }
-                Some(ScreenVerdict::NotCompiled) => row.remark(said),
-                Some(ScreenVerdict::NoRows) | None => {
-                    let why = facts::why_no_figure(operator).unwrap_or_else(|| "not screened yet".into());
-                    row.remark(if said.is_empty() { why } else { said })
+                Some(ScreenVerdict::NotCompiled | ScreenVerdict::NoRows) | None => {
+                    row.remark(facts::why_no_figure_and_hint(report, operator))
                 }
             }
         })
