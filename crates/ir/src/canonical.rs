@@ -111,6 +111,17 @@ pub struct StageDigest {
 /// The canonical text of `text`, read by the rules of `stage`.
 ///
 /// Any bytes are accepted; what cannot be read by the rules is kept as it stands and warned about.
+///
+/// | stage | goes | is renamed by order of appearance | stays, though one might think otherwise |
+/// |---|---|---|---|
+/// | `ttir`, `ttgir` | locations, comments, stamps, tools' resource sections | values and blocks per function; aliases become what they stand for; a module's attributes are sorted | symbols, order of arguments, data resources, other dictionaries' order |
+/// | `llir` | comments, source name, debug metadata, records and attachments, `!llvm.ident` | values and labels per function, metadata nodes, attribute groups | target, every attribute and flag, strings of inline assembly |
+/// | `ptx` | comments, `.file`, `.loc`, debug sections and their labels | registers within their prefix and `$L` labels per function; the count in `.reg .b32 %r<45>` goes with the numbers | `.version`, `.target`, names inside inline assembly |
+/// | `amdgcn` | comments, `.file`, `.loc`, `.ident`, `.cfi_*`, debug sections and their labels | `.L` labels | physical registers, metadata |
+/// | `sass` | addresses, source comments, lines about host and file, debug sections | `.L` labels per function | encodings: they hold stall counts and barriers that the text does not show |
+/// | `clif`, `clif_opt` | comments, source locations | values and blocks per function | function names, signatures, stack slots |
+/// | `vcode` | spare white space | nothing | labels, registers, comments |
+/// | `bytes`, unknown | nothing | nothing | everything |
 #[must_use]
 pub fn canonical(stage: &Stage, text: &[u8]) -> Canonical {
     let mut output = Output::text(text.len());

@@ -4,6 +4,16 @@
 //! ([`canonical()`], [`digest()`]), when two runs compiled the same kernels ([`compare`],
 //! [`Fingerprint`]), and, when they did not, what changed. It reads no file and knows no clock: whoever
 //! calls brings the bytes.
+//!
+//! ```
+//! use switchback_ir::{Stage, digest};
+//!
+//! let here = b"%start_n = arith.constant 0 : i32 loc(\"/opt/a/k.py\":10:5)";
+//! let there = b"%c0_i32 = arith.constant 0 : i32 // compiled elsewhere";
+//! let other = b"%c0_i32 = arith.constant 1 : i32";
+//! assert_eq!(digest(&Stage::Ttgir, here).digest, digest(&Stage::Ttgir, there).digest);
+//! assert_ne!(digest(&Stage::Ttgir, here).digest, digest(&Stage::Ttgir, other).digest);
+//! ```
 
 mod canonical;
 mod diff;

@@ -43,7 +43,7 @@ fn edited(known: &Known, seed: u64, of: fn(&Stage, &str, &mut Draw) -> Option<Ed
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 2000, max_shrink_iters: 0, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 1200, max_shrink_iters: 0, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn an_edit_of_the_meaning_changes_the_digest(file in any::<prop::sample::Index>(), seed in any::<u64>()) {

@@ -120,6 +120,17 @@ fn llvm_ir() {
     ] {
         assert_goes(&stage, LLIR, from, to);
     }
+    // Names of one function say nothing about another's.
+    let function =
+        &LLIR[LLIR.find("define").expect("a function")..LLIR.find("declare i32").expect("its end")];
+    let second = function.replace("@k(", "@k2(");
+    let two = |second: &str| LLIR.replacen("declare i32", &format!("{second}declare i32"), 1);
+    let renamed = second.replace("%cond", "%3a").replace("%done", "%cond");
+    assert_eq!(
+        String::from_utf8_lossy(&read(&stage, &two(&second)).text),
+        String::from_utf8_lossy(&read(&stage, &two(&renamed)).text)
+    );
+    assert_ne!(read(&stage, &two(&second)).text, read(&stage, LLIR).text);
     // An entry block with a name of its own is the same block; so are arguments with names.
     let named = LLIR
         .replacen("{\n  %2 =", "{\nentry:\n  %2 =", 1)
@@ -253,13 +264,17 @@ fn ptx() {
     ] {
         assert_stays(&stage, PTX, from, to);
     }
-    // Numbers start again with every function.
-    let second = PTX.replace("entry k(", "func k2(").replace("%r7", "%r1");
-    let two = format!("{bare}{second}");
-    assert_eq!(
-        read(&stage, &two).text,
-        read(&stage, &two.replace("%r1,", "%r3,").replace("%r1;", "%r3;")).text
-    );
+    // Numbers start again with every function: the second one's names are its own.
+    let second = bare.replace(".entry k(", ".func k2(");
+    for (one, other) in [("%r7", "%r8"), ("$L__BB0_2", "$L__BB0_3"), ("%r7", "%r3"), ("%p1", "%p2")] {
+        let renamed = second.replace(one, "#").replace(other, one).replace('#', other);
+        assert_ne!(second, renamed);
+        assert_eq!(
+            read(&stage, &format!("{bare}{second}")).text,
+            read(&stage, &format!("{bare}{renamed}")).text,
+            "{one} <-> {other}"
+        );
+    }
 }
 
 const AMDGCN: &str = r#"	.amdgcn_target "amdgcn-amd-amdhsa--gfx942"

@@ -64,8 +64,8 @@ struct Writer<'a> {
     aliases: Aliases<'a>,
     values: FxHashMap<&'a [u8], u32>,
     next_value: u32,
-    /// Bindings of the open regions, with what each name meant before.
-    log: Vec<(&'a [u8], Option<u32>)>,
+    /// Names of the open regions, in order of appearance.
+    log: Vec<&'a [u8]>,
     /// Where the names of the coming region begin in the log.
     header: Option<usize>,
     labels: FxHashMap<(u32, &'a [u8]), u32>,
@@ -202,10 +202,9 @@ impl<'a> Writer<'a> {
         let names_region = self.parentheses > 0
             || before == b"unsigned"
             || LOOPS.iter().any(|suffix| before.ends_with(suffix));
-        let known = self.values.get(name).copied();
-        let number = match known {
-            Some(number) if !(assigned && names_region) => number,
-            _ => {
+        let number = match self.values.get(name) {
+            Some(&number) => number,
+            None => {
                 if names_region {
                     self.header.get_or_insert(self.log.len());
                 } else if assigned {
@@ -214,7 +213,7 @@ impl<'a> Writer<'a> {
                 let number = self.next_value;
                 self.next_value = self.next_value.wrapping_add(1);
                 self.values.insert(name, number);
-                self.log.push((name, known));
+                self.log.push(name);
                 number
             }
         };
@@ -341,12 +340,8 @@ impl<'a> Writer<'a> {
         }
         self.header = None;
         let mark = if frame.function == self.function { frame.mark } else { 0 };
-        while self.log.len() > mark {
-            let Some((name, earlier)) = self.log.pop() else { break };
-            match earlier {
-                Some(number) => self.values.insert(name, number),
-                None => self.values.remove(name),
-            };
+        for name in self.log.drain(mark.min(self.log.len())..) {
+            self.values.remove(name);
         }
     }
 }
