@@ -8,8 +8,10 @@ import functools
 import hashlib
 import importlib
 import inspect
+import os
 import re
 import sys
+import time
 
 
 class Unsupported(RuntimeError):
@@ -104,9 +106,6 @@ def _total_ms(times):
 
 def _wrap_compile(listener):
     """Before 3.4 there is no listener: `compile` itself is wrapped, before the first binder has taken hold of it."""
-    import os
-    import time
-
     compiler = module("triton.compiler.compiler")
     package = module("triton.compiler")
     original = getattr(compiler, "compile", None)
@@ -293,6 +292,14 @@ def specialization_of(src):
             word = name if value is None else f"{name}={value}"
             found.setdefault(path_name(index, names), []).append(word)
     return {name: sorted(words) for name, words in found.items()}
+
+
+def stable_module(name, pid=None):
+    """A module's name without the process id that FlagGems puts into those that it generates."""
+    pid = os.getpid() if pid is None else pid
+    name = re.sub(r"_pid_\d+", "_pid", str(name))
+    # A small number could as well be a rank.
+    return re.sub(rf"(?<=_){pid}(?=_|$)", "pid", name) if pid > 999 else name
 
 
 CONFIG_FIELDS = (

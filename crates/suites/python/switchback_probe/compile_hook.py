@@ -193,7 +193,8 @@ def constant(value):
     if isinstance(value, (list, tuple)):
         return [constant(item) for item in value]
     if callable(value):
-        return f"{getattr(value, '__module__', '')}.{getattr(value, '__name__', type(value).__name__)}"
+        module = compat.stable_module(getattr(value, "__module__", ""))
+        return f"{module}.{getattr(value, '__name__', type(value).__name__)}"
     return plain_text(value)
 
 

@@ -66,9 +66,13 @@ def pytest_sessionstart(session):
 
 
 def pytest_collectreport(report):
-    """A test file that cannot be loaded is told with its error."""
-    if _probe is not None and report.failed:
+    """A test file that cannot be loaded, or skips itself, is told with its reason."""
+    if _probe is None:
+        return
+    if report.failed:
         _probe.session.events.error("collect", f"{report.nodeid}: {report.longreprtext}")
+    elif report.skipped:
+        _probe.session.events.note("skipped", f"{report.nodeid}: {skip_reason(report)}")
 
 
 def pytest_collection_finish(session):
@@ -76,6 +80,9 @@ def pytest_collection_finish(session):
     if _probe is None:
         return
     _probe.flaggems.install()
+    if _probe.flaggems.base is None:
+        detail = "no `benchmark/base.py` with a `Benchmark` is loaded, so no case will be seen"
+        _probe.session.events.capability("flaggems_benchmark", False, detail)
     if not session.items:
         _probe.session.events.error("collect", "no test was selected")
 

@@ -165,7 +165,11 @@ class TunerHook:
             tuner = hook._running[-1] if hook._running else None
             if tuner is None or not (hook.replaying or hook.recording):
                 return get(cache, key)
-            place = (id(tuner), getattr(cache, "table_name", ""), key)
+            try:
+                place = (id(tuner), getattr(cache, "table_name", ""), key)
+                hash(place)
+            except TypeError:
+                return get(cache, key)
             if place in hook._known:
                 return hook._known[place]
             config = hook.replayed(tuner, key) if hook.replaying else None
@@ -193,6 +197,13 @@ class TunerHook:
 
     def replayed(self, tuner, key):
         """The recorded config of a tuner's key as a config object, None where there is none."""
+        try:
+            return self._replayed(tuner, key)
+        except Exception as error:  # a fault of ours must not become the operator's: the tuner chooses by itself
+            self.session.fault("tuner", error)
+            return None
+
+    def _replayed(self, tuner, key):
         record = self.records.get(self._place(tuner, key))
         if record is None:
             return None
@@ -213,6 +224,12 @@ class TunerHook:
 
     def chosen(self, tuner, key, config):
         """A tuner chose, by benchmarking or from a cache of its own."""
+        try:
+            self._chosen(tuner, key, config)
+        except Exception as error:
+            self.session.fault("tuner", error)
+
+    def _chosen(self, tuner, key, config):
         source = "fallback" if self.replaying else "tuned"
         if self.recording:
             place = self._place(tuner, key)
@@ -300,7 +317,7 @@ def kernel_name(tuner):
 
 def module_name(tuner):
     """Module of the tuned kernel, by which two kernels of one name are told apart."""
-    return str(getattr(getattr(tuner, "base_fn", None), "__module__", ""))
+    return compat.stable_module(getattr(getattr(tuner, "base_fn", None), "__module__", ""))
 
 
 def key_data(key):

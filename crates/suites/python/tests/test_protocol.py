@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from switchback_probe import device, foreign, protocol, rows, tuner
+from switchback_probe import compat, device, foreign, protocol, rows, tuner
 
 
 def read(path):
@@ -138,6 +138,19 @@ def test_tuning_variables_are_one_text():
         "USE_FLAGTUNE=1 USE_FLAGTUNE_COST_MODEL=0"
     )
     assert device.library_tuning({}) == "default"
+
+
+@pytest.mark.parametrize(
+    ("name", "pid", "stable"),
+    [
+        ("_gen_module_rank_1_pid_4711", 1, "_gen_module_rank_1_pid"),
+        ("_gen_cat_module_4711_3", 4711, "_gen_cat_module_pid_3"),
+        ("_gen_cat_module_47110_3", 4711, "_gen_cat_module_47110_3"),
+        ("flag_gems.ops.mm", 4711, "flag_gems.ops.mm"),
+    ],
+)
+def test_generated_modules_are_named_without_their_process(name, pid, stable):
+    assert compat.stable_module(name, pid) == stable
 
 
 def test_keys_keep_their_types():
