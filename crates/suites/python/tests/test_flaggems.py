@@ -4,6 +4,7 @@ import hashlib
 import math
 import statistics
 
+import pytest
 import triton
 
 VERSION = tuple(int(part) for part in triton.__version__.split(".")[:2])
@@ -147,6 +148,17 @@ def test_a_class_with_a_latency_of_its_own_gives_one_row_a_case(cell):
     assert [one[1:] for one in names(run.rows())] == [
         (f"[torch.Size([64, {n}]), torch.Size([64, {n}])]", 0) for n in (64, 64, 128, 128)
     ]
+
+
+def test_a_call_that_asks_for_quantiles_is_not_repeated(cell):
+    run = cell("test_add.py::test_add_quantiles", timer="direct", direct_repeat=3)
+    assert run.status == 0, run.log
+    assert [len(row["samples_us"]) for row in run.rows()] == [1, 1]
+    printed = [float(line.split()[1]) * 1000 for line in run.log.splitlines() if line.startswith("SUCCESS")]
+    for row, latency_us in zip(run.rows(), printed):
+        ordered = sorted(row["samples_us"][0])
+        assert ordered[0] - 1e-3 <= latency_us <= row["latency_us"] + 1e-3  # the 20 % quantile, not the median
+        assert latency_us == pytest.approx(statistics.quantiles(ordered, n=5, method="inclusive")[0], abs=1e-3)
 
 
 def test_outputs_are_digested_alike_in_both_cells(cell):

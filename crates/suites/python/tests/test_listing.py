@@ -12,7 +12,7 @@ from switchback_probe import collect
 def test_operators_are_functions_with_marks_and_dtypes():
     offered = {one["operator"]: one for one in collect.collect(str(MINI / "benchmark"))}
     assert set(offered) == {
-        "add", "add_direct", "add_cloning", "mm", "softmax", "softmax_never", "perf_sort", "perf_sort_thirteen",
+        "add", "add_direct", "add_cloning", "add_quantiles", "mm", "softmax", "softmax_never", "perf_sort", "perf_sort_thirteen",
         "perf_sort_lost",
     }  # fmt: skip
     assert offered["perf_sort"] == {

@@ -33,6 +33,14 @@ def test_direct_samples_are_the_host_and_say_so(cell):
         assert row["host_bound"]
 
 
+def test_a_flush_that_outlasts_the_host_is_a_gate(cell):
+    run = cell(NODE, timer="direct", env={"FAKE_FLUSH_US": "100000"})
+    for row in run.rows():
+        assert row["timer"] == "direct" and not row["host_bound"]
+        assert row["host_us"] > KERNEL_US
+        assert row["latency_us"] == pytest.approx(KERNEL_US, abs=1e-3)
+
+
 def test_an_operator_that_waits_for_the_card_cannot_be_gated(cell):
     run = cell("test_sort.py::test_perf_sort", timer="gated")
     for row in run.rows():

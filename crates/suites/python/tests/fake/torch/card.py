@@ -1,5 +1,6 @@
 """The card: a queue of work on a clock. It runs with the host's, but waiting moves it instead of the host."""
 
+import os
 import time
 
 skew_us = 0.0
@@ -8,6 +9,7 @@ capturing = None
 lost = None
 launched = []
 CYCLES_PER_US = 1900.0
+FLUSH_US = float(os.environ.get("FAKE_FLUSH_US", "3"))
 
 
 def now_us():

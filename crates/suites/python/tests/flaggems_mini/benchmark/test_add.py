@@ -1,6 +1,7 @@
 import flag_gems
 import pytest
 import torch
+import triton
 
 from . import base
 
@@ -21,6 +22,18 @@ class CloningBenchmark(base.BinaryPointwiseBenchmark):
 
     def get_latency(self, op, *args, **kwargs):
         return super().get_latency(op, args[0].clone(), *args[1:], **kwargs)
+
+
+class QuantilesBenchmark(base.BinaryPointwiseBenchmark):
+    """Asks for quantiles, whose median over repeats nobody has defined."""
+
+    def get_latency(self, op, *args, **kwargs):
+        return triton.testing.do_bench(lambda: op(*args, **kwargs), quantiles=[0.2, 0.5, 0.8])[0]
+
+
+@pytest.mark.add_quantiles
+def test_add_quantiles():
+    QuantilesBenchmark(op_name="add_quantiles", torch_op=torch.add, dtypes=[torch.float16]).run()
 
 
 @pytest.mark.add_cloning
