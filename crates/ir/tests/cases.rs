@@ -277,6 +277,15 @@ fn names_mean_what_they_mean_in_their_region() {
     // Another operand is another program.
     assert!(!same(&loops("i", "i"), &loops("i", "i").replacen("foo.use %i, %i_x", "foo.use %i_x, %i", 1)));
     assert!(!same(&loops("i", "i"), &loops("i", "i").replacen("foo.use %i, %i_x", "foo.use %a, %i_x", 1)));
+    // Partitions of a warp-specialised kernel name their arguments each for itself.
+    let partitions = |first: &str, second: &str| {
+        format!(
+            "tt.func @f(%a: i32) {{\n  ttg.warp_specialize(%a) attributes {{requestedRegisters = array<i32: 24>}}\n  default {{\n    foo.use %a : i32\n    ttg.warp_yield\n  }}\n  partition0(%{first}: i32) num_warps(4) {{\n    foo.use %{first} : i32\n    ttg.warp_return\n  }}\n  partition1(%{second}: i32) num_warps(2) {{\n    foo.use %{second} : i32\n    ttg.warp_return\n  }} : (i32) -> ()\n  tt.return\n}}\n"
+        )
+    };
+    assert!(same(&partitions("arg1", "arg1"), &partitions("x", "y")));
+    assert!(!same(&partitions("x", "y"), &partitions("x", "y").replace("num_warps(2)", "num_warps(4)")));
+    assert!(!same(&partitions("x", "y"), &partitions("x", "y").replace("foo.use %y", "foo.use %a")));
     // Functions share no names, results keep their index.
     let two = "tt.func @f(%a: i32) {\n  %r:2 = foo.op %a : i32\n  foo.use %r#1 : i32\n}\ntt.func @g(%b: i32) {\n  foo.use %b : i32\n}\n";
     assert!(same(two, &two.replace("%b", "%a")));

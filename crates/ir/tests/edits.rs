@@ -21,8 +21,14 @@ struct Known {
 fn known() -> &'static [Known] {
     static KNOWN: OnceLock<Vec<Known>> = OnceLock::new();
     KNOWN.get_or_init(|| {
-        texts(&full().unwrap_or_else(excerpts))
-            .into_iter()
+        let folders = [Some(excerpts()), full()];
+        folders
+            .iter()
+            .flatten()
+            .flat_map(|folder| texts(folder))
+            .filter(|recorded| {
+                matches!(recorded.stage, Stage::Ttir | Stage::Ttgir | Stage::Llir | Stage::Ptx)
+            })
             // Long assemblies tell nothing new and take the time of many short ones.
             .filter(|recorded| recorded.text.len() < 60_000)
             .map(|recorded| Known {

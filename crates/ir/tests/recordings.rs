@@ -7,7 +7,9 @@ use std::path::Path;
 
 use common::{excerpts, files, full, kernels, texts};
 use sha2::{Digest as _, Sha256};
-use switchback_ir::{Difference, Fingerprint, IrVerdict, Stage, canonical, canonical_lines, compare, digest};
+use switchback_ir::{
+    Difference, Fingerprint, IrVerdict, KernelIr, Stage, canonical, canonical_lines, compare, digest,
+};
 
 /// Truth: `mm_kernel_general*` differ from `ttgir` on, `fill_scalar_kernel` does not.
 ///
@@ -44,7 +46,7 @@ fn assert_mm_truth(folder: &Path, untouched: usize) {
     assert_eq!(comparison.verdict, IrVerdict::Changed);
     assert_ne!(Fingerprint::of(&a), Fingerprint::of(&b));
     // No other general kernel of A has its ttgir on side B.
-    let stage_of = |side: &[switchback_ir::KernelIr]| -> BTreeSet<_> {
+    let stage_of = |side: &[KernelIr]| -> BTreeSet<_> {
         side.iter()
             .filter(|kernel| kernel.kernel.starts_with("mm_"))
             .map(|kernel| kernel.stages[&Stage::Ttgir])
@@ -62,6 +64,43 @@ fn mm_differs_first_at_ttgir_in_the_excerpt() {
 fn mm_differs_first_at_ttgir_in_the_recording() {
     let Some(folder) = full() else { return };
     assert_mm_truth(&folder.join("mm-switch"), 1);
+}
+
+/// Truth: measured with Cranelift itself, setting by setting; see the folder names.
+#[test]
+fn settings_of_cranelift_act_first_where_they_are_known_to() {
+    let folder = excerpts().join("cranelift");
+    let compiled = |setting: &str| -> Vec<KernelIr> {
+        ["add_f32", "scan_f32"]
+            .into_iter()
+            .map(|kernel| KernelIr {
+                kernel: kernel.to_owned(),
+                variant: String::new(),
+                stages: ["clif", "clif_opt", "vcode", "bytes"]
+                    .into_iter()
+                    .map(|name| {
+                        let path = folder.join(setting).join(format!("{kernel}.{name}"));
+                        let stage = Stage::from_name(name);
+                        let text = std::fs::read(path).expect("excerpt is readable");
+                        let digest = digest(&stage, &text).digest;
+                        (stage, digest)
+                    })
+                    .collect(),
+            })
+            .collect()
+    };
+    let base = compiled("base");
+    for (setting, first) in [
+        ("opt_none", Some(Stage::ClifOpt)),
+        ("single_pass", Some(Stage::Vcode)),
+        ("padding", Some(Stage::Bytes)),
+        ("alias_analysis", None),
+    ] {
+        let comparison = compare(&base, &compiled(setting), &BTreeSet::new());
+        assert_eq!(comparison.first_stage, first, "{setting}");
+        let changed = comparison.kernels.iter().filter(|kernel| kernel.difference.is_change()).count();
+        assert_eq!(changed, if first.is_some() { 2 } else { 0 }, "{setting}");
+    }
 }
 
 #[test]
