@@ -216,7 +216,7 @@ fn read_campaign(path: &Path, side: Side, digests: &mut DigestCache) -> Result<R
                 operators.push((operator.operator.clone(), evidence));
             }
             Standing::Failed(_) => {
-                notes.push(format!("`{}` has no rows: its cell failed", operator.operator))
+                notes.push(format!("`{}` has no rows: its cell failed", operator.operator));
             }
             Standing::Open => notes.push(format!("`{}` was not run", operator.operator)),
         }

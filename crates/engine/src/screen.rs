@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use switchback_ir::{Comparison, IrVerdict, compare};
+use switchback_ir::{Comparison, IrVerdict, KernelIr, Stage, compare};
 use switchback_model::case::CaseKey;
 use switchback_model::report::KernelReport;
 use switchback_model::side::Side;
@@ -131,7 +131,12 @@ fn case_is_untouched(a: &Evidence, b: &Evidence, case: &CaseKey) -> bool {
 /// A sentence: the case and the kernel that differ.
 pub fn same_code(screened: &Evidence, round: &Evidence, side: Side, case: &CaseKey) -> Result<(), String> {
     let (expected, found) = (screened.case_kernels(side, case), round.case_kernels(side, case));
-    let comparison = compare(&expected, &found, &BTreeSet::new());
+    // A stage that one of the cells did not keep at all (a disassembly, say) is no difference of the code.
+    let stages = |kernels: &[KernelIr]| -> BTreeSet<Stage> {
+        kernels.iter().flat_map(|kernel| kernel.stages.keys().cloned()).collect()
+    };
+    let not_in_both = stages(&expected).symmetric_difference(&stages(&found)).cloned().collect();
+    let comparison = compare(&expected, &found, &not_in_both);
     match comparison.kernels.iter().find(|kernel| kernel.difference.is_change()) {
         None => Ok(()),
         Some(kernel) => Err(format!(
@@ -143,7 +148,7 @@ pub fn same_code(screened: &Evidence, round: &Evidence, side: Side, case: &CaseK
 
 fn kernel_reports(comparison: &Comparison) -> Vec<KernelReport> {
     let mut reports: BTreeMap<&str, KernelReport> = BTreeMap::new();
-    let mut stages: BTreeMap<&str, &switchback_ir::Stage> = BTreeMap::new();
+    let mut stages: BTreeMap<&str, &Stage> = BTreeMap::new();
     for kernel in &comparison.kernels {
         let report = reports.entry(&kernel.kernel).or_insert_with(|| KernelReport {
             kernel: kernel.kernel.clone(),

@@ -119,6 +119,7 @@ pub struct StageDigest {
 /// | `ptx` | comments, `.file`, `.loc`, debug sections and their labels | registers within their prefix and `$L` labels per function; the count in `.reg .b32 %r<45>` goes with the numbers | `.version`, `.target`, names inside inline assembly |
 /// | `amdgcn` | comments, `.file`, `.loc`, `.ident`, `.cfi_*`, debug sections and their labels | `.L` labels | physical registers, metadata |
 /// | `sass` | addresses, source comments, lines about host and file, debug sections | `.L` labels per function | encodings: they hold stall counts and barriers that the text does not show |
+/// | `sass` as a cubin | line tables, symbol and string tables, notes | nothing | instructions, constants, resources, relocations |
 /// | `clif`, `clif_opt` | comments, source locations | values and blocks per function | function names, signatures, stack slots |
 /// | `vcode` | spare white space | nothing | labels, registers, comments |
 /// | `bytes`, unknown | nothing | nothing | everything |
@@ -182,12 +183,22 @@ fn line_numbers(text: &[u8], lines: &[Line]) -> Vec<usize> {
     lines.iter().map(|line| ends.partition_point(|end| *end < line.original_start) + 1).collect()
 }
 
+/// Whether NUL bytes are to be expected.
+fn is_binary(stage: &Stage, bytes: &[u8]) -> bool {
+    match stage {
+        Stage::Bytes | Stage::Other(_) => true,
+        Stage::Sass => bytes.starts_with(lex::cubin::MAGIC),
+        _ => false,
+    }
+}
+
 fn write(stage: &Stage, text: &[u8], output: &mut Output) {
     match stage {
         Stage::Ttir | Stage::Ttgir => lex::mlir::write(text, output),
         Stage::Llir => lex::llvm::write(text, output),
         Stage::Ptx => lex::ptx::write(text, output),
         Stage::Amdgcn => lex::amdgcn::write(text, output),
+        Stage::Sass if text.starts_with(lex::cubin::MAGIC) => lex::cubin::write(text, output),
         Stage::Sass => lex::sass::write(text, output),
         Stage::Clif | Stage::ClifOpt => lex::clif::write(text, output),
         Stage::Vcode => lex::vcode::write(text, output),
@@ -202,7 +213,7 @@ fn write(stage: &Stage, text: &[u8], output: &mut Output) {
     }
     if text.is_empty() {
         output.warn(format!("`{stage}` is empty"));
-    } else if text.contains(&0) && *stage != Stage::Bytes && !matches!(stage, Stage::Other(_)) {
+    } else if text.contains(&0) && !is_binary(stage, text) {
         output.warn(format!("`{stage}` contains NUL bytes: the file is probably damaged"));
     }
     if output.incomplete {

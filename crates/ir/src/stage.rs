@@ -22,7 +22,7 @@ pub enum Stage {
     Ptx,
     /// AMD's assembly.
     Amdgcn,
-    /// NVIDIA's machine code through the disassembler.
+    /// NVIDIA's machine code: a cubin's sections that run, or their text through the disassembler.
     Sass,
     /// Cranelift IR before optimisation.
     Clif,
@@ -53,11 +53,14 @@ impl Stage {
 
     /// The stage of a file extension or event key, such as `ttgir` or `clif_opt`.
     ///
-    /// A leading dot is ignored; letters must be lower case, as the compilers write them. Anything
+    /// `cubin` is another name of `sass`: the same stage, not disassembled. A leading dot is ignored; letters must be lower case, as the compilers write them. Anything
     /// unknown becomes [`Stage::Other`] with the name as given.
     #[must_use]
     pub fn from_name(name: &str) -> Self {
         let bare = name.strip_prefix('.').unwrap_or(name);
+        if bare == "cubin" {
+            return Self::Sass;
+        }
         Self::KNOWN
             .into_iter()
             .find(|stage| stage.name() == bare)

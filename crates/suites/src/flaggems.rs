@@ -110,7 +110,18 @@ impl FlagGems {
     }
 
     fn benchmark_file(&self, operator: &OperatorSpec) -> PathBuf {
-        self.benchmark_dir().join(format!("test_{}.py", operator.file_name()))
+        let file = operator.file_name();
+        let file = file.split_once('/').map_or(file, |(file, _)| file);
+        self.benchmark_dir().join(format!("test_{file}.py"))
+    }
+
+    /// The test function of an operator: its own name, or the one after `/` where it was asked for by an alias.
+    fn test_function<'a>(&self, operator: &'a OperatorSpec) -> &'a str {
+        operator
+            .file
+            .as_deref()
+            .and_then(|file| file.split_once('/'))
+            .map_or(&operator.operator, |(_, name)| name)
     }
 
     /// Dtypes as the benchmark spells them; empty for the operator's own.
@@ -142,7 +153,8 @@ impl FlagGems {
 
     fn arguments(&self, request: &CellRequest<'_>) -> Vec<String> {
         let (operator, measure) = (request.operator, request.measure);
-        let node = format!("{}::test_{}", self.benchmark_file(operator).display(), operator.operator);
+        let node =
+            format!("{}::test_{}", self.benchmark_file(operator).display(), self.test_function(operator));
         let mut arguments = vec![node];
         // No cache folder in the checkout, and no shuffling that is not ours.
         for plugin in ["switchback_probe.plugin", "no:cacheprovider", "no:randomly"] {

@@ -1,8 +1,9 @@
 //! Finds the operators that were asked for among those on offer.
 //!
 //! Rule, in this order: the operator's own name; else its aliases (FlagGems: a test's mark), which may stand for several
-//! operators, all of which are meant; a file narrows both, and without one the file of the same name goes first. Invariant: what comes back names one offered operator each,
-//! with its file, in the order asked, each once.
+//! operators, all of which are meant; a file narrows both, and without one the file of the same name goes first. An alias
+//! that means one operator stays the name, and the file part says which is meant, as in `sort:sort/perf_sort`.
+//! Invariant: what comes back names one offered operator each, with its file, in the order asked, each once.
 
 use switchback_model::operator::OperatorSpec;
 
@@ -48,7 +49,13 @@ fn one<'a>(
     spec: &OperatorSpec,
     offered: &'a [Offered],
 ) -> Result<Vec<OperatorSpec>, SuiteError> {
-    let in_file = |offer: &&'a Offered| spec.file.as_deref().is_none_or(|file| file_of(offer) == file);
+    // `FILE/OP` is how an alias was resolved before: it names both.
+    let in_file = |offer: &&'a Offered| {
+        spec.file.as_deref().is_none_or(|file| match file.split_once('/') {
+            Some((file, operator)) => file_of(offer) == file && offer.operator == operator,
+            None => file_of(offer) == file,
+        })
+    };
     // Without a file, the operator's own file goes before others that answer to the same name.
     let own_first = |found: Vec<&'a Offered>| -> Vec<&'a Offered> {
         let own: Vec<&Offered> = found
@@ -77,6 +84,16 @@ fn one<'a>(
     };
     if found.is_empty() {
         return Err(missing(suite, spec, offered));
+    }
+    // What was asked for by an alias that means one operator keeps the name that the user knows it by.
+    if let [offer] = found[..]
+        && offer.operator != spec.operator
+    {
+        return Ok(vec![OperatorSpec {
+            operator: spec.operator.clone(),
+            file: Some(format!("{}/{}", file_of(offer), offer.operator)),
+            dtypes: spec.dtypes.clone(),
+        }]);
     }
     Ok(found
         .into_iter()
@@ -215,19 +232,20 @@ mod tests {
 
     #[test]
     fn a_mark_means_all_its_functions() {
-        assert_eq!(resolved("sort").unwrap(), ["perf_sort:sort"]);
-        assert_eq!(resolved("abs_").unwrap(), ["abs_inplace:abs"]);
+        assert_eq!(resolved("sort").unwrap(), ["sort:sort/perf_sort"]);
+        assert_eq!(resolved("sort:sort/perf_sort").unwrap(), ["sort:sort/perf_sort"]);
+        assert_eq!(resolved("abs_").unwrap(), ["abs_:abs/abs_inplace"]);
         assert_eq!(
             resolved("einsum::float32").unwrap(),
             ["einsum_bmm:einsum:float32", "einsum_dot:einsum:float32"]
         );
         assert_eq!(
             resolved("router_gemm:blas_perf_parallel").unwrap(),
-            ["perf_router_gemm:blas_perf_parallel"]
+            ["router_gemm:blas_perf_parallel/perf_router_gemm"]
         );
         assert_eq!(
             resolved("router_gemm").unwrap(),
-            ["perf_router_gemm:router_gemm"],
+            ["router_gemm:router_gemm/perf_router_gemm"],
             "its own file goes first"
         );
     }
@@ -279,7 +297,7 @@ mod tests {
     fn nothing_on_offer_takes_operators_as_given_and_doubles_go_once() {
         let asked: Vec<OperatorSpec> = vec![OperatorSpec::named("x"), OperatorSpec::named("x")];
         assert_eq!(resolve("command", &asked, &[], &[]).unwrap(), asked[..1]);
-        let asked = ["sort".parse().unwrap(), "perf_sort:sort".parse().unwrap()];
+        let asked = ["perf_sort:sort".parse().unwrap(), "perf_sort".parse().unwrap()];
         assert_eq!(resolve("flaggems", &asked, &tree(), &[]).unwrap().len(), 1);
     }
 

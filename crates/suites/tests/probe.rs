@@ -52,7 +52,7 @@ fn the_lister_names_functions_files_marks_and_dtypes() {
     let asked = ["sort".parse().unwrap(), "add:add:float16".parse().unwrap()];
     let resolved: Vec<String> =
         suite.resolve(&asked, &offered).unwrap().iter().map(ToString::to_string).collect();
-    assert_eq!(resolved, ["perf_sort:sort", "add::float16"]);
+    assert_eq!(resolved, ["sort:sort/perf_sort", "add::float16"]);
     let sort = offered.iter().find(|it| it.operator == "perf_sort").unwrap();
     assert_eq!((sort.file.as_deref(), sort.aliases.as_slice()), (Some("sort"), &["sort".to_owned()][..]));
     let error = suite.resolve(&["sort:perf_sort".parse().unwrap()], &offered).unwrap_err();

@@ -6,6 +6,7 @@
 
 pub(crate) mod amdgcn;
 pub(crate) mod clif;
+pub(crate) mod cubin;
 pub(crate) mod line;
 pub(crate) mod llvm;
 pub(crate) mod mlir;

@@ -1,0 +1,49 @@
+//! Machine code in cubins, made with Triton 3.6's `ptxas` from one recorded `.ptx` (`fill_scalar_kernel`, `sm_90a`).
+//!
+//! `one` and `other_path` differ in the path of the `.file` directive, `no_line_info` has no `.file`, `.loc` and debug
+//! sections, `not_optimised` was assembled with `-O0`.
+
+use switchback_ir::{Digest, Stage, digest};
+
+fn read(name: &str) -> Vec<u8> {
+    let path = format!("{}/tests/data/cubin/{name}.cubin", env!("CARGO_MANIFEST_DIR"));
+    std::fs::read(path).unwrap()
+}
+
+fn code(name: &str) -> Digest {
+    let it = digest(&Stage::from_name("cubin"), &read(name));
+    assert!(!it.raw && !it.incomplete && it.warnings.is_empty(), "{name}: {it:?}");
+    it.digest
+}
+
+#[test]
+fn paths_and_line_tables_are_no_code() {
+    assert_ne!(read("one"), read("other_path"));
+    assert_eq!(code("one"), code("other_path"));
+    assert_eq!(code("one"), code("no_line_info"));
+}
+
+#[test]
+fn other_instructions_are_other_code() {
+    assert_ne!(code("one"), code("not_optimised"));
+}
+
+#[test]
+fn every_changed_byte_of_an_instruction_is_seen() {
+    let bytes = read("one");
+    // `.text.fill_scalar_kernel` begins at 0xc00 and is 0x280 bytes long, says `readelf -S`.
+    for at in (0xc00..0xc00 + 0x280).step_by(7) {
+        let mut changed = bytes.clone();
+        changed[at] ^= 1;
+        assert_ne!(digest(&Stage::Sass, &changed).digest, code("one"), "byte {at:#x}");
+    }
+}
+
+#[test]
+fn a_cut_off_cubin_is_said_to_be_one() {
+    let bytes = read("one");
+    for length in [4, 64, 1000, bytes.len() / 2] {
+        let it = digest(&Stage::Sass, &bytes[..length]);
+        assert!(it.incomplete && !it.warnings.is_empty(), "{length}: {it:?}");
+    }
+}
