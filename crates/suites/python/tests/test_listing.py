@@ -12,8 +12,8 @@ from switchback_probe import collect
 def test_operators_are_functions_with_marks_and_dtypes():
     offered = {one["operator"]: one for one in collect.collect(str(MINI / "benchmark"))}
     assert set(offered) == {
-        "add", "add_direct", "add_cloning", "add_quantiles", "mm", "softmax", "softmax_never", "perf_sort", "perf_sort_thirteen",
-        "perf_sort_lost",
+        "add", "add_direct", "add_cloning", "add_quantiles", "mm", "softmax", "softmax_never", "perf_sort",
+        "perf_sort_thirteen", "perf_sort_lost",
     }  # fmt: skip
     assert offered["perf_sort"] == {
         "operator": "perf_sort", "file": "sort", "dtypes": [], "detail": "", "marks": ["sort"],
