@@ -260,17 +260,19 @@ fn plain_rust_has_rows_and_no_kernel() {
 }
 
 #[test]
-fn fft_refuses_the_default_dtype_and_takes_complex_numbers() {
-    let ran = run(&order("fft", "screen_A", 1, json!({})));
+fn fft_takes_complex_numbers_and_refuses_others() {
+    let ran = run(&order("fft::f32", "screen_A", 1, json!({})));
     ran.assert_protocol();
     assert_eq!(ran.status, 1);
     assert_eq!(ran.errors(), [("dtype", "refuses f32, takes c64: `fft::c64`")]);
     assert_eq!(ran.rows().len(), 1);
     assert!(!ran.rows()[0].ok);
-    let ran = run(&order("fft::c64", "r1_A", 1, json!({})));
-    ran.assert_protocol();
-    assert_eq!(ran.status, 0, "{:?}", ran.errors());
-    assert_eq!(ran.rows().len(), 2);
+    for spec in ["fft", "fft::c64"] {
+        let ran = run(&order(spec, "r1_A", 1, json!({})));
+        ran.assert_protocol();
+        assert_eq!(ran.status, 0, "{spec}: {:?}", ran.errors());
+        assert_eq!(ran.rows().len(), 2, "{spec}");
+    }
 }
 
 #[test]

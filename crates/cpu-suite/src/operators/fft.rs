@@ -1,7 +1,7 @@
-//! The Fourier transform of complex numbers, the one operator that refuses the suite's default dtype.
+//! The Fourier transform of complex numbers, the one operator that refuses `f32`.
 
 use super::{Code, Operator};
-use crate::dtype::Dtype::{C64, F32};
+use crate::dtype::Dtype::C64;
 use crate::lang::{Body, Value};
 use crate::operands::{Fill, Layout};
 use crate::reference::functions;
@@ -58,7 +58,7 @@ pub(super) const FFT: Operator = Operator {
     name: "fft",
     about: "discrete Fourier transform, radix 2; complex numbers only",
     dtypes: &[C64],
-    sweep: &[F32],
+    sweep: &[C64],
     shapes: &[&[256], &[1024]],
     layout: |shape| {
         let points = shape[0];
