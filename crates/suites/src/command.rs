@@ -1,7 +1,7 @@
 //! Any program that speaks the cell protocol (`docs/cell-protocol.md`).
 //!
-//! `--suite command -- PROGRAM ARGUMENTS…`: in the arguments `{operator}`, `{file}` and `{dtypes}` (joined by `,`; empty
-//! for all) stand for the cell's. Operators are asked for with the three left empty, `--list` behind all arguments, and
+//! `--suite command --command 'PROGRAM ARGUMENTS…'`, split at white space: in the arguments `{operator}`, `{file}` and
+//! `{dtypes}` (joined by `,`; empty for all) stand for the cell's. Operators are asked for with the three left empty, `--list` behind all arguments, and
 //! `SWITCHBACK_LIST=1` in the environment; a JSON array of operators is taken, and anything else (a program that
 //! cannot list ends with an error or prints its usage) means that operators are taken as given. So a program that knows
 //! neither and would start to measure must look at `SWITCHBACK_LIST`.
@@ -45,7 +45,7 @@ impl CommandSuite {
         if options.command.first().is_none_or(|program| program.trim().is_empty()) {
             return Err(SuiteError::new(
                 "suite `command` was given no program",
-                "`--suite command -- PROGRAM ARGUMENTS`; `{operator}` in an argument is the operator's name",
+                "`--command 'PROGRAM ARGUMENTS'`; `{operator}` in an argument is the operator's name",
             ));
         }
         Ok(Self { options, cwd: surroundings.cwd.clone() })

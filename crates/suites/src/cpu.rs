@@ -85,6 +85,11 @@ impl Suite for Cpu {
         false
     }
 
+    /// The cell draws the order of its cases from the order's seed.
+    fn shuffles_cases(&self) -> bool {
+        true
+    }
+
     fn conditions(&self, operator: &OperatorSpec) -> BTreeMap<String, String> {
         BTreeMap::from([
             ("suite".into(), self.name().into()),

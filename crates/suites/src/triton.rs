@@ -96,6 +96,11 @@ impl Suite for Triton {
         true
     }
 
+    /// Where cases are timed the runner draws their order from the order's seed.
+    fn shuffles_cases(&self) -> bool {
+        true
+    }
+
     fn conditions(&self, operator: &OperatorSpec) -> BTreeMap<String, String> {
         BTreeMap::from([
             ("suite".into(), self.name().into()),
