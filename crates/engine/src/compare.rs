@@ -276,13 +276,13 @@ fn read_log(path: &Path, side: Side) -> Result<Run, EngineError> {
             row.ok = false;
             row.error = Some(reason.clone());
         }
-        match operators.iter_mut().find(|(name, _)| *name == row.operator) {
-            Some((_, evidence)) => evidence.rows.push(row),
-            None => {
-                let name = row.operator.clone();
-                operators.push((name, Evidence { rows: vec![row], ..Evidence::default() }));
-            }
-        }
+        let at = operators.iter().position(|(name, _)| *name == row.operator).unwrap_or_else(|| {
+            operators.push((row.operator.clone(), Evidence::default()));
+            operators.len() - 1
+        });
+        let evidence = &mut operators[at].1;
+        evidence.printed_us.insert(row.case.clone(), it.resolution_us);
+        evidence.rows.push(row);
     }
     let notes = log
         .warnings

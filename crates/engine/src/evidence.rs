@@ -62,6 +62,8 @@ pub struct Evidence {
     pub identity: BTreeMap<String, String>,
     /// Rows in the order they were measured.
     pub rows: Vec<Row>,
+    /// Width of the last digit of a printed latency, microseconds, for rows that are known from print alone.
+    pub printed_us: BTreeMap<CaseKey, f64>,
     /// What cases launch, by side and case.
     pub launched: BTreeMap<(Side, CaseKey), Launched>,
     /// Texts of the compiled forms that cases launch: (side, stage, SHA-256), each once.

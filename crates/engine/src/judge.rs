@@ -317,7 +317,9 @@ fn naive(campaign: &mut Campaign, controls: &BTreeSet<String>) -> Result<Option<
         }
         if let [a, b] = &sides[..] {
             effects.extend(a.iter().filter_map(|(case, a_us)| {
-                b.get(case).and_then(|b_us| switchback_stats::effect::effect(*a_us, *b_us)).map(percent)
+                let effect = b.get(case).and_then(|b_us| switchback_stats::effect::effect(*a_us, *b_us));
+                // JSON has no infinity: a ratio that percent cannot hold is no latency to be reported.
+                effect.map(percent).filter(|it| it.is_finite())
             }));
         }
     }

@@ -118,6 +118,7 @@ fn measured_case(
     let mut timers: Vec<Timer> = Vec::new();
     let mut host_bound = false;
     let mut steps_us: Vec<f64> = Vec::new();
+    let mut printed_us: f64 = 0.0;
     let mut case_rounds = Vec::new();
     for round in rounds {
         let mut it = CaseRound { round: round.round, ..CaseRound::default() };
@@ -141,6 +142,7 @@ fn measured_case(
             match latency(row, pairing) {
                 Ok((latency_us, step_us)) => {
                     steps_us.push(step_us);
+                    printed_us = printed_us.max(evidence.printed_us.get(&case).copied().unwrap_or(0.0));
                     match side {
                         Side::A => it.a_us = Some(latency_us),
                         Side::B => it.b_us = Some(latency_us),
@@ -171,14 +173,15 @@ fn measured_case(
         say(&mut notes, &format!("rounds were timed differently: {}", names.join(", ")));
     }
     let timer = timers.first().copied();
-    let resolution_us = steps_us.into_iter().fold(f64::INFINITY, f64::min);
+    let step_us = steps_us.into_iter().reduce(f64::min).unwrap_or(0.0);
     MeasuredCase {
         input: CaseInput {
             case: case.to_string(),
             timer: timer.map(|timer| timer.to_string()).unwrap_or_default(),
             untouched: screened.untouched.get(&case).copied().unwrap_or(false),
             host_bound,
-            resolution_us: if resolution_us.is_finite() { resolution_us } else { 0.0 },
+            // What samples show is at most the timer's step; what print rounded away is at least its last digit.
+            resolution_us: step_us.max(printed_us),
             rounds: case_rounds,
         },
         case,
@@ -236,15 +239,36 @@ mod tests {
         assert_eq!(latency(&it, Pairing::Process), Err("side B failed: out of memory".into()));
     }
 
-    #[test]
-    fn sides_timed_differently_are_not_compared() {
-        let screened = Screened {
+    fn changed() -> Screened {
+        Screened {
             verdict: switchback_model::verdict::ScreenVerdict::IrChanged,
             first_stage: None,
             kernels: vec![],
             untouched: BTreeMap::new(),
             reasons: vec![],
+        }
+    }
+
+    #[test]
+    fn printed_latencies_are_as_coarse_as_the_coarser_print() {
+        let printed = |side, latency_us, printed_us| {
+            let row = Row { latency_us: Some(latency_us), ..row(side, vec![]) };
+            Evidence {
+                printed_us: BTreeMap::from([(row.case.clone(), printed_us)]),
+                rows: vec![row],
+                ..Evidence::default()
+            }
         };
+        let (a, b) = (printed(Side::A, 5.0, 0.001), printed(Side::B, 5.1, 0.0));
+        let rounds = [RoundEvidence { round: 1, a: &a, b: &b }];
+        let cases = measured_cases(&rounds, Pairing::Process, &changed(), [None, None]);
+        assert_eq!(cases[0].input.resolution_us, 0.001);
+        assert_eq!((cases[0].input.rounds[0].a_us, cases[0].input.rounds[0].b_us), (Some(5.0), Some(5.1)));
+    }
+
+    #[test]
+    fn sides_timed_differently_are_not_compared() {
+        let screened = changed();
         let a = Evidence { rows: vec![row(Side::A, vec![vec![2.0]])], ..Evidence::default() };
         let mut fallback = row(Side::B, vec![vec![1.0]]);
         fallback.timer = Some(Timer::Graph);
