@@ -108,7 +108,7 @@ fn verdict(lines: &mut Lines, report: &Report, operator: &OperatorReport, standi
             let need = operator.rounds_needed.map_or_else(
                 || "how many rounds it would take is not known".to_owned(),
                 |rounds| {
-                    format!("{} would tell, there are {}", count(rounds, "round", "rounds"), operator.rounds)
+                    format!("{} would tell, there are {}", facts::rounds_that_tell(rounds), operator.rounds)
                 },
             );
             format!("Neither a difference nor equivalence within ±{margin} is shown{after_holm}; {need}.")

@@ -176,6 +176,19 @@ pub fn why_no_figure_and_hint(report: &Report, operator: &OperatorReport) -> Str
     if parts.is_empty() { "no figure".into() } else { parts.join("; ") }
 }
 
+/// Beyond this many rounds nobody plans by their number, and scatter of few rounds does not tell it.
+const MOST_ROUNDS_TOLD: u32 = 100;
+
+/// A number of rounds that it would take; a number that is past all planning is not given.
+#[must_use]
+pub fn rounds_that_tell(rounds: u32) -> String {
+    if rounds > MOST_ROUNDS_TOLD {
+        format!("more than {MOST_ROUNDS_TOLD} rounds")
+    } else {
+        count(rounds, "round", "rounds")
+    }
+}
+
 /// What is to be said beside an operator's figures, shortest first to be read.
 #[must_use]
 pub fn remarks(report: &Report, operator: &OperatorReport) -> Vec<String> {
@@ -189,7 +202,7 @@ pub fn remarks(report: &Report, operator: &OperatorReport) -> Vec<String> {
     }
     if standing == Standing::Inconclusive {
         out.push(match operator.rounds_needed {
-            Some(rounds) => format!("{} would tell", count(rounds, "round", "rounds")),
+            Some(rounds) => format!("{} would tell", rounds_that_tell(rounds)),
             None => "rounds it would take: not known".into(),
         });
     }
@@ -372,6 +385,13 @@ mod tests {
             replay_fallbacks: 0,
             cases: vec![],
         }
+    }
+
+    #[test]
+    fn rounds_past_all_planning_are_not_counted_out() {
+        assert_eq!(rounds_that_tell(1), "1 round");
+        assert_eq!(rounds_that_tell(100), "100 rounds");
+        assert_eq!(rounds_that_tell(7976), "more than 100 rounds");
     }
 
     #[test]
