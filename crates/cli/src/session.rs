@@ -263,7 +263,10 @@ pub fn conclude(
     if campaign.request.goal != Goal::Ab {
         print(&format!("folder    {root}"));
     }
-    print_findings(&report.findings, volume);
+    // The other tables have them.
+    if campaign.request.goal == Goal::Run {
+        print_findings(&report.findings, volume);
+    }
     if let Some(markers) = exports::markers(campaign)
         && volume > Volume::Quiet
     {

@@ -6,10 +6,9 @@ use switchback_model::exit_code::ExitCode;
 use switchback_report::{json, terminal};
 
 use crate::args::CompareArgs;
-use crate::progress::Volume;
 use crate::session;
 
-pub fn run(args: &CompareArgs, volume: Volume) -> anyhow::Result<ExitCode> {
+pub fn run(args: &CompareArgs) -> anyhow::Result<ExitCode> {
     let allowed = conditions::check_fields(args.allow.iter().map(String::as_str))?;
     let report = compare::compare(&args.a, &args.b, &allowed, env!("CARGO_PKG_VERSION"))?;
     if args.json {
@@ -21,6 +20,5 @@ pub fn run(args: &CompareArgs, volume: Volume) -> anyhow::Result<ExitCode> {
     for operator in &report.operators {
         session::print(&terminal::cases_table(operator, &style));
     }
-    session::print_findings(&report.findings, volume);
     Ok(ExitCode::Success)
 }

@@ -52,7 +52,7 @@ pub fn run(cli: Cli) -> anyhow::Result<Ended> {
         Command::Ab(args) => ab::run(&args, volume)?,
         Command::Resume(args) => resume::run(&args, volume)?,
         Command::Plan(args) => plan::run(&args, volume)?,
-        Command::Compare(args) => compare::run(&args, volume)?,
+        Command::Compare(args) => compare::run(&args)?,
         Command::Report(args) => report::run(&args, volume)?,
         Command::Doctor(args) => doctor::run(&args)?,
         Command::Cell(args) => return Ok(Ended::Raw(switchback_cell::supervise(&args.order))),

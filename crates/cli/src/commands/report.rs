@@ -41,7 +41,10 @@ pub fn run(args: &ReportArgs, volume: Volume) -> anyhow::Result<ExitCode> {
         FormatArg::Tsv => tsv::report(&report),
     };
     session::print(&text);
-    session::print_findings(&report.findings, volume);
+    // A table of single runs and lines for a program have no place for them; the other formats do.
+    if campaign.request.goal == Goal::Run || args.format == FormatArg::Tsv {
+        session::print_findings(&report.findings, volume);
+    }
     let failed = report.operators.iter().any(|operator| fail_on.contains(&operator.verdict));
     Ok(if failed { ExitCode::FailOn } else { ExitCode::Success })
 }
