@@ -7,7 +7,6 @@ use std::path::Path;
 
 use serde_json::Value;
 use switchback_model::finding::Finding;
-use switchback_model::marker::PREFLIGHT_FAILED;
 use switchback_model::order::Command;
 use switchback_model::switch::Variables;
 
@@ -86,9 +85,9 @@ impl Python {
                 last_line(&output.stderr).or_else(|| last_line(&output.stdout)).unwrap_or("it said nothing");
             let status =
                 output.status.map_or("no exit status".into(), |status| format!("exit status {status}"));
-            return failed(
+            return Finding::failure(
                 name,
-                &format!("interpreter `{}` did not run the check ({status}): {why}", self.interpreter),
+                format!("interpreter `{}` did not run the check ({status}): {why}", self.interpreter),
                 "name another interpreter with `--python PATH`",
             );
         };
@@ -120,9 +119,9 @@ impl Python {
             let why = last_line(&output.stderr).unwrap_or("the check gave no reason");
             faults.push(why.to_owned());
         }
-        failed(
+        Finding::failure(
             name,
-            &format!("interpreter `{executable}`: {}", faults.join("; ")),
+            format!("interpreter `{executable}`: {}", faults.join("; ")),
             "is it the right interpreter? `--python PATH` names another; a compiler's build is usually found through \
              `PYTHONPATH`, which cells inherit",
         )
@@ -145,12 +144,6 @@ fn report_in(stdout: &str) -> Option<Value> {
         .filter(Value::is_object)
 }
 
-/// A failed check, with the word people search for.
-#[must_use]
-pub fn failed(check: &str, detail: &str, hint: &str) -> Finding {
-    Finding::failure(check, format!("{PREFLIGHT_FAILED} check={check}: {detail}"), hint)
-}
-
 /// What a check for a path found.
 #[must_use]
 pub fn read_path_check(check: &Check, output: &CheckOutput, hint: &str) -> Finding {
@@ -161,7 +154,7 @@ pub fn read_path_check(check: &Check, output: &CheckOutput, hint: &str) -> Findi
     match output {
         CheckOutput::Exists(true) => Finding::ok(&check.name, format!("`{path}`")),
         CheckOutput::Exists(false) | CheckOutput::Program(_) => {
-            failed(&check.name, &format!("`{path}` is not there"), hint)
+            Finding::failure(&check.name, format!("`{path}` is not there"), hint)
         }
     }
 }
@@ -237,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_import_names_the_interpreter_and_keeps_the_searched_word() {
+    fn a_failed_import_names_the_interpreter() {
         let output = program(
             1,
             "some plugin says hello\n{\"executable\": \"/usr/bin/python3.11\", \"modules\": {\"torch\": {\"version\": \"2.11.0\"}, \
@@ -248,7 +241,7 @@ mod tests {
         assert_eq!(it.severity, Severity::Failure);
         assert_eq!(
             it.detail,
-            "PREFLIGHT_FAILED check=interpreter imports torch + triton: interpreter `/usr/bin/python3.11`: `triton`: \
+            "interpreter `/usr/bin/python3.11`: `triton`: \
              ModuleNotFoundError: No module named 'triton'"
         );
         assert!(it.hint.unwrap().contains("PYTHONPATH"));
