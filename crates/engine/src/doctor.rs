@@ -27,6 +27,7 @@ pub fn machine(
     folder: &Path,
     program: &Path,
 ) -> Result<Vec<Finding>, EngineError> {
+    switchback_suites::registry::suite(suite, options, program)?;
     let mut findings = Vec::new();
     let mut options = options.clone();
     match crate::cards::choose(suite, backend, &[], |name| std::env::var(name).ok()) {

@@ -74,9 +74,15 @@ pub fn passed(findings: Vec<Finding>) -> Result<Vec<Finding>, EngineError> {
 
 /// Operators that the suite offers.
 ///
+/// A listing fails of its surroundings (interpreter, folder), so the checks are asked first why, which know more.
+///
 /// # Errors
 /// The listing program failed, or printed something else.
 pub fn offered(suite: &dyn Suite, probe_dir: &Path) -> Result<Vec<Offered>, EngineError> {
     let output = program::run(&suite.list_command(probe_dir), LIMIT);
-    Ok(suite.read_list(&output)?)
+    suite.read_list(&output).or_else(|error| {
+        passed(check(suite, &[], probe_dir))?;
+        let hint = error.hint.unwrap_or_else(|| "`switchback doctor` checks interpreter and folders".into());
+        Err(EngineError::Preflight(vec![Finding::failure("operators can be listed", error.message, hint)]))
+    })
 }

@@ -84,6 +84,8 @@ pub struct Prepared {
 /// # Errors
 /// Whatever is missing or wrong, before anything is measured.
 pub fn prepare(ask: Ask, program: &Path) -> Result<Prepared, EngineError> {
+    // A misspelt suite, or one without its options, is told before the machine is looked at.
+    registry::suite(&ask.suite, &ask.options, program)?;
     let cards =
         cards::choose(&ask.suite, ask.backend.as_deref(), &ask.devices, |name| std::env::var(name).ok())?;
     let Some(card) = cards.first().cloned() else {
@@ -228,6 +230,9 @@ impl Prepared {
                 switchback_store::campaign_dir::new_root(runs, &name)
             }
         };
+        if root.exists() && !root.is_dir() {
+            return Err(switchback_store::StoreError::Exists { path: root }.into());
+        }
         if CampaignDir::is_campaign(&root) {
             let dir = CampaignDir::open(&root)?;
             let there: Request = dir.request()?;
