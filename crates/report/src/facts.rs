@@ -312,6 +312,12 @@ impl OutputsTally {
 #[must_use]
 pub fn noise(controls: &Controls) -> Vec<String> {
     if controls.cases == 0 {
+        if let Some(worst) = controls.worst_pct {
+            let worst = number::size_percent(worst);
+            return vec![format!(
+                "identical code read up to ±{worst} in its one round: a floor takes more rounds"
+            )];
+        }
         return vec!["no case with identical code was measured: the floor is not known".into()];
     }
     let cases = count(controls.cases, "case", "cases");

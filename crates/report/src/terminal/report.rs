@@ -49,8 +49,13 @@ pub fn render(report: &Report, style: &TerminalStyle, next: &[(&str, &str)]) -> 
     out
 }
 
-/// Lines `A` and `B`, and an empty one.
+/// Lines `A` and `B`, and an empty one. Two runs that no switch tells apart are told by their names.
 pub(super) fn sides(out: &mut String, style: TerminalStyle, report: &Report) {
+    if report.switch.is_empty() {
+        labelled(out, style, "runs", &one_line(&report.campaign));
+        out.push('\n');
+        return;
+    }
     for (side, variables) in [("A", &report.switch.a), ("B", &report.switch.b)] {
         let text = printable(&describe(variables));
         for (index, line) in crate::text::wrap(&text, style.columns() - 3).iter().enumerate() {
