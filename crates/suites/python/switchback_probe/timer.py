@@ -372,6 +372,10 @@ class Timer:
         return statistics.median(times)
 
     def _count(self, call, reset):
+        # The first flush of a process allocates its buffer and loads its kernel: milliseconds that are no sample.
+        reset()
+        call()
+        self.interface.synchronize()
         start, end = self._event(), self._event()
         start.record()
         for _ in range(5):

@@ -112,7 +112,7 @@ class Tensor:
         return Tensor((stop - start,), self.dtype, self._memory, self._offset + start * self.dtype.itemsize)
 
     def zero_(self):
-        _card.enqueue(_card.FLUSH_US)
+        _card.enqueue(_card.flush_us())
         return self
 
     def requires_grad_(self, value=True):

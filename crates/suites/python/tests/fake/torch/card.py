@@ -10,10 +10,18 @@ lost = None
 launched = []
 CYCLES_PER_US = 1900.0
 FLUSH_US = float(os.environ.get("FAKE_FLUSH_US", "3"))
+FIRST_FLUSH_US = float(os.environ.get("FAKE_FIRST_FLUSH_US", "0"))
 
 
 def now_us():
     return time.perf_counter() * 1e6 + skew_us
+
+
+def flush_us():
+    """What a flush takes; a process's first one also loads its kernel."""
+    global FIRST_FLUSH_US
+    first, FIRST_FLUSH_US = FIRST_FLUSH_US, 0.0
+    return FLUSH_US + first
 
 
 def check():
