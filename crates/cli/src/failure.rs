@@ -38,9 +38,9 @@ pub fn report(error: &anyhow::Error) -> ExitCode {
         return if error.use_stderr() { ExitCode::Usage } else { ExitCode::Success };
     }
     let red = Style::new().bold().fg_color(Some(AnsiColor::Red.into()));
-    let mut text = switchback_report::text::printable(&error.to_string());
+    let mut text = switchback_report::text::one_line(&error.to_string());
     for cause in error.chain().skip(1) {
-        let cause = switchback_report::text::printable(&cause.to_string());
+        let cause = switchback_report::text::one_line(&cause.to_string());
         if !text.contains(&cause) {
             text.push_str(&format!(": {cause}"));
         }

@@ -92,6 +92,7 @@ impl EngineError {
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         match self {
+            Self::Store(StoreError::Damaged { path, .. }) => damaged(path),
             Self::Store(error) => error.hint(),
             Self::Suite(error) => error.hint.clone(),
             Self::Usage { hint, .. } => hint.clone(),
@@ -106,6 +107,22 @@ impl EngineError {
             ),
             Self::NoRun { .. } | Self::Executor { .. } => None,
         }
+    }
+}
+
+/// What to do about a damaged file: an attempt can be measured again, a request cannot be guessed.
+fn damaged(path: &std::path::Path) -> Option<String> {
+    let name = path.file_name()?.to_string_lossy();
+    let folder = path.parent()?;
+    match &*name {
+        "campaign.toml" => Some(format!(
+            "it is the campaign's request: without it what is in `{}` cannot be told apart; start anew in another `--out`",
+            folder.display()
+        )),
+        "order.json" | "run_identity.json" | "outcome.json" => {
+            Some(format!("move `{}` away, and `switchback resume` measures the cell again", folder.display()))
+        }
+        _ => None,
     }
 }
 

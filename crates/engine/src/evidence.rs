@@ -11,6 +11,7 @@ use switchback_model::outcome::Outcome;
 use switchback_model::side::Side;
 use switchback_store::StoreError;
 use switchback_store::attempt::AttemptDir;
+use switchback_store::event_reader::{EventLog, TornLine};
 use switchback_store::ir_objects;
 
 /// Digests of canonical texts by (stage, SHA-256 of the text): each text is read and made canonical once.
@@ -94,9 +95,7 @@ impl Evidence {
             it.conditions = identity.conditions;
             it.identity = identity.identity;
         }
-        for torn in &log.torn {
-            it.notes.push(format!("`events.jsonl`, line {}, cannot be read: {}", torn.line, torn.detail));
-        }
+        it.notes = torn_lines(&log);
         let mut compiled: BTreeMap<(Side, &str), &Compile> = BTreeMap::new();
         for body in log.bodies() {
             if let EventBody::Compile(compile) = body {
@@ -175,6 +174,13 @@ impl Evidence {
     pub fn status(&self) -> Option<i32> {
         self.outcome.as_ref().map(Outcome::shell_status)
     }
+}
+
+/// Lines that could not be read, each in a sentence; a torn end is what a crash leaves and no word of it is lost.
+pub(crate) fn torn_lines(log: &EventLog) -> Vec<String> {
+    let said =
+        |torn: &TornLine| format!("`events.jsonl`, line {}, cannot be read: {}", torn.line, torn.detail);
+    log.torn.iter().map(said).collect()
 }
 
 fn kernel_ir(compile: &Compile, ir_dir: &Path, digests: &mut DigestCache) -> Result<KernelIr, StoreError> {

@@ -58,7 +58,8 @@ pub fn judge(campaign: &mut Campaign) -> Result<Report, EngineError> {
         .map(|(spec, judged)| operator_report(campaign, spec, judged, &measured[&spec.operator], &controls))
         .collect::<Result<Vec<_>, EngineError>>()?;
     let any_round = rounds.values().any(|rounds| !rounds.is_empty());
-    let findings = findings(campaign, &operators);
+    let mut findings = findings(campaign, &operators);
+    findings.extend(reading_findings(campaign, &rounds)?);
     Ok(Report {
         schema: SCHEMA,
         campaign: campaign.dir.name(),
@@ -353,6 +354,56 @@ fn elapsed(campaign: &Campaign) -> Vec<(String, f64)> {
         *seconds.entry(phase).or_default() += spent;
     }
     seconds.into_iter().map(|(phase, spent)| (phase.name().to_owned(), spent)).collect()
+}
+
+/// What could not be read of the attempts that count, and attempts that do not count because they cannot be read.
+fn reading_findings(
+    campaign: &Campaign,
+    rounds: &BTreeMap<String, Vec<RoundRead>>,
+) -> Result<Vec<Finding>, EngineError> {
+    let mut findings: Vec<Finding> = campaign
+        .state
+        .damages()
+        .map(|(cell, damage)| {
+            let hint = match campaign.state.standing(&cell.operator, cell.purpose) {
+                Standing::Open => {
+                    format!("`switchback resume {}` measures the cell again", campaign.dir.root().display())
+                }
+                Standing::Done(_) | Standing::Failed(_) => "another attempt of the cell counts".into(),
+            };
+            Finding::warning(format!("{cell} can be read"), damage, hint)
+        })
+        .collect();
+    let mut say = |place: String, notes: &[String]| {
+        if let [first, others @ ..] = notes {
+            let more =
+                if others.is_empty() { String::new() } else { format!(" (and {} more)", others.len()) };
+            findings.push(Finding::warning(
+                format!("{place} is read whole"),
+                format!("{first}{more}"),
+                "what stood there is left out, all around it is kept",
+            ));
+        }
+    };
+    for ((operator, side), evidence) in &campaign.screen_evidence {
+        say(format!("`{operator}`, {}", Purpose::Screen(*side)), &evidence.notes);
+    }
+    for (operator, rounds) in rounds {
+        for round in rounds {
+            for evidence in &round.evidence {
+                say(format!("`{operator}`, round {}", round.round), &evidence.notes);
+            }
+        }
+    }
+    if campaign.request.goal == Goal::Run {
+        for spec in &campaign.request.operators {
+            if let Standing::Done(attempt) = campaign.state.standing(&spec.operator, Purpose::Run) {
+                let notes = crate::evidence::torn_lines(&attempt.dir.events()?);
+                say(format!("`{}`", spec.operator), &notes);
+            }
+        }
+    }
+    Ok(findings)
 }
 
 fn findings(campaign: &Campaign, operators: &[OperatorReport]) -> Vec<Finding> {

@@ -23,8 +23,10 @@ const ROUND_SPAN_S: i64 = 3600;
 pub struct Attempt {
     /// Its folder.
     pub dir: AttemptDir,
-    /// How it ended; none if it has not, or if its supervisor was killed.
+    /// How it ended; none if it has not, if its supervisor was killed, or if what it left cannot be read.
     pub outcome: Option<Outcome>,
+    /// Why its outcome cannot be read, where there is one: such an attempt counts as not ended.
+    pub damage: Option<String>,
 }
 
 impl Attempt {
@@ -75,7 +77,15 @@ impl State {
     pub fn refresh(&mut self, campaign: &CampaignDir, cell: &CellKey) -> Result<(), StoreError> {
         let attempts = attempt::attempts(campaign, cell)?
             .into_iter()
-            .map(|dir| Ok(Attempt { outcome: dir.outcome()?, dir }))
+            .map(|dir| {
+                let (outcome, damage) = match dir.outcome() {
+                    Ok(outcome) => (outcome, None),
+                    // One damaged file must not take the campaign with it: the cell is measured again, and it is said.
+                    Err(error @ StoreError::Damaged { .. }) => (None, Some(error.to_string())),
+                    Err(error) => return Err(error),
+                };
+                Ok(Attempt { dir, outcome, damage })
+            })
             .collect::<Result<Vec<_>, StoreError>>()?;
         self.cells.insert(cell.clone(), attempts);
         Ok(())
@@ -84,6 +94,13 @@ impl State {
     /// All cells that have attempts, with them.
     pub fn cells(&self) -> impl Iterator<Item = (&CellKey, &[Attempt])> {
         self.cells.iter().map(|(cell, attempts)| (cell, attempts.as_slice()))
+    }
+
+    /// Attempts whose outcome cannot be read, with the reason.
+    pub fn damages(&self) -> impl Iterator<Item = (&CellKey, &str)> {
+        self.cells.iter().flat_map(|(cell, attempts)| {
+            attempts.iter().filter_map(move |attempt| Some((cell, attempt.damage.as_deref()?)))
+        })
     }
 
     fn attempts(&self, operator: &str, purpose: Purpose) -> &[Attempt] {
@@ -245,6 +262,7 @@ pub(crate) mod tests {
                 .map(|(index, outcome)| Attempt {
                     dir: AttemptDir::at(std::path::Path::new(&format!("{purpose}/{}", index + 1))),
                     outcome: outcome.clone(),
+                    damage: None,
                 })
                 .collect();
             let key = CellKey { operator: "add".into(), purpose: purpose.parse().unwrap() };
