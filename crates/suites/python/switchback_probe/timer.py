@@ -81,6 +81,11 @@ class Timer:
         asked = self.measure.timer
         reset = resetter(grad_to_none)
         reason = None
+        if self._cache is None:
+            # The first flush of a process allocates its buffer and loads its kernel: milliseconds that would be taken
+            # from the first case's budget, or for the length of its calls.
+            self.flush()
+            self.interface.synchronize()
         if asked == "graph":
             reason = self.capture_refusal(operator)
             if reason is None:
@@ -279,8 +284,6 @@ class Timer:
         gate = self.gate_fault() is None
         if gate:
             self._calibrate()
-        # The first flush of a process allocates its buffer and loads its kernel: milliseconds of this case's budget.
-        self.flush()
         for _ in range(3):
             graph.replay()
         interface.synchronize()
