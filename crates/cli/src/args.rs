@@ -42,6 +42,9 @@ pub enum Command {
     Compare(CompareArgs),
     /// Print a campaign's report again.
     Report(ReportArgs),
+    /// The compiled code: fingerprints, differences.
+    #[command(subcommand)]
+    Ir(IrCommand),
     /// What of this machine, or of a run, stands in the way.
     Doctor(DoctorArgs),
     /// Supervise one cell (used by the engine).
@@ -370,6 +373,43 @@ pub struct ReportArgs {
     /// Verdicts that make the command end with 1.
     #[arg(long, value_name = "VERDICTS", value_delimiter = ',', env = "SWITCHBACK_FAIL_ON")]
     pub fail_on: Vec<String>,
+}
+
+/// What to do with compiled code.
+#[derive(Debug, Subcommand)]
+pub enum IrCommand {
+    /// What changed: kernels, first differing stage, operations, resources, side by side.
+    Diff(IrDiffArgs),
+    /// Digests per kernel, variant and stage, and one over everything.
+    Fingerprint(IrFingerprintArgs),
+}
+
+/// Arguments of `ir diff`.
+#[derive(Debug, Args)]
+pub struct IrDiffArgs {
+    /// A campaign; or side A: an attempt, a single run, or any folder with compiled kernels (`TRITON_CACHE_DIR`).
+    #[arg(value_name = "DIR_OR_A")]
+    pub a: PathBuf,
+    /// An operator of the campaign; or side B's folder.
+    #[arg(value_name = "OP_OR_B")]
+    pub b: String,
+    /// Only this kernel, and all of its variants side by side.
+    #[arg(long, value_name = "NAME")]
+    pub kernel: Option<String>,
+    /// Stage to show side by side [default: the first that differs].
+    #[arg(long, value_name = "STAGE")]
+    pub stage: Option<String>,
+}
+
+/// Arguments of `ir fingerprint`.
+#[derive(Debug, Args)]
+pub struct IrFingerprintArgs {
+    /// Campaigns, attempts, or any folders with compiled kernels.
+    #[arg(value_name = "DIR", required = true)]
+    pub dirs: Vec<PathBuf>,
+    /// Print JSON, an object a line.
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Arguments of `doctor`.

@@ -313,7 +313,7 @@ fn exit_code(
 pub fn shown(campaign: &Campaign) -> String {
     let root = campaign.dir.root();
     let here = std::env::current_dir().ok();
-    here.and_then(|here| root.strip_prefix(here).ok().map(|path| path.to_path_buf()))
+    here.and_then(|here| root.strip_prefix(here).ok().map(std::path::Path::to_path_buf))
         .filter(|path| !path.as_os_str().is_empty())
         .unwrap_or_else(|| root.to_owned())
         .display()

@@ -8,6 +8,7 @@
 
 pub mod campaign;
 pub mod cards;
+pub mod code;
 pub mod compare;
 pub mod doctor;
 pub mod error;

@@ -11,6 +11,8 @@
 
 pub mod explain;
 pub mod facts;
+pub mod ir_diff;
+pub mod ir_fingerprint;
 pub mod json;
 pub mod markdown;
 pub mod number;

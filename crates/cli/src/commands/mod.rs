@@ -5,6 +5,7 @@ mod compare;
 mod cpu_suite;
 mod demo;
 mod doctor;
+mod ir;
 mod ops;
 mod plan;
 mod report;
@@ -54,6 +55,7 @@ pub fn run(cli: Cli) -> anyhow::Result<Ended> {
         Command::Plan(args) => plan::run(&args, volume)?,
         Command::Compare(args) => compare::run(&args)?,
         Command::Report(args) => report::run(&args, volume)?,
+        Command::Ir(command) => ir::run(&command)?,
         Command::Doctor(args) => doctor::run(&args)?,
         Command::Cell(args) => return Ok(Ended::Raw(switchback_cell::supervise(&args.order))),
         Command::CpuSuite(command) => return Ok(Ended::Raw(cpu_suite::run(&command)?)),

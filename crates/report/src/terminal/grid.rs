@@ -9,7 +9,7 @@ use super::{LABEL, TerminalStyle};
 use crate::text::{cut, pad_left, pad_right, width, wrap};
 
 /// Columns of a label such as `screen`.
-pub(super) const LABEL_COLUMNS: usize = 10;
+pub(crate) const LABEL_COLUMNS: usize = 10;
 
 /// Narrowest a remark gets beside its row; below that it has lines of its own.
 const REMARK_COLUMNS: usize = 24;
@@ -18,42 +18,42 @@ const REMARK_COLUMNS: usize = 24;
 const FIRST_COLUMNS: usize = 44;
 
 /// A column's title and side.
-pub(super) struct Column {
+pub(crate) struct Column {
     pub title: &'static str,
     pub right: bool,
 }
 
 impl Column {
-    pub(super) const fn left(title: &'static str) -> Self {
+    pub(crate) const fn left(title: &'static str) -> Self {
         Self { title, right: false }
     }
 
-    pub(super) const fn right(title: &'static str) -> Self {
+    pub(crate) const fn right(title: &'static str) -> Self {
         Self { title, right: true }
     }
 }
 
 /// A row: cells for the first columns, then a remark that begins where the next column would.
 #[derive(Default)]
-pub(super) struct Row {
+pub(crate) struct Row {
     pub cells: Vec<(String, Style)>,
     pub remark: String,
 }
 
 impl Row {
-    pub(super) fn cell(mut self, text: impl Into<String>, style: Style) -> Self {
+    pub(crate) fn cell(mut self, text: impl Into<String>, style: Style) -> Self {
         self.cells.push((text.into(), style));
         self
     }
 
-    pub(super) fn remark(mut self, text: impl Into<String>) -> Self {
+    pub(crate) fn remark(mut self, text: impl Into<String>) -> Self {
         self.remark = text.into();
         self
     }
 }
 
 /// `label     text`, wrapped under itself.
-pub(super) fn labelled(out: &mut String, style: TerminalStyle, label: &str, text: &str) {
+pub(crate) fn labelled(out: &mut String, style: TerminalStyle, label: &str, text: &str) {
     let lines = wrap(text, style.columns() - LABEL_COLUMNS);
     for (index, line) in lines.iter().enumerate() {
         let label = if index == 0 { label } else { "" };
@@ -63,7 +63,7 @@ pub(super) fn labelled(out: &mut String, style: TerminalStyle, label: &str, text
 }
 
 /// A table with a header line; the first column is cut where the width asks for it.
-pub(super) fn table(out: &mut String, style: TerminalStyle, columns: &[Column], rows: &[Row]) {
+pub(crate) fn table(out: &mut String, style: TerminalStyle, columns: &[Column], rows: &[Row]) {
     let natural = |index: usize| {
         let cells = rows.iter().filter_map(|row| row.cells.get(index)).map(|(text, _)| width(text));
         cells.max().unwrap_or(0).max(width(columns[index].title))
@@ -121,7 +121,7 @@ fn line(out: &mut String, style: TerminalStyle, columns: &[Column], widths: &[us
 }
 
 /// As many names as fit, and how many more there are: `relu, topk +10`.
-pub(super) fn names(all: &[String], columns: usize) -> String {
+pub(crate) fn names(all: &[String], columns: usize) -> String {
     let joined = all.join(", ");
     if width(&joined) <= columns {
         return joined;

@@ -4,7 +4,7 @@
 //! than the width, save those that the caller hands in to be copied (paths, commands).
 
 mod cases;
-mod grid;
+pub(crate) mod grid;
 mod report;
 mod run;
 mod screen;
@@ -35,11 +35,11 @@ impl TerminalStyle {
         Self { width, colour: false }
     }
 
-    fn columns(self) -> usize {
+    pub(crate) fn columns(self) -> usize {
         self.width.max(60)
     }
 
-    fn paint(self, text: &str, style: Style) -> String {
+    pub(crate) fn paint(self, text: &str, style: Style) -> String {
         if self.colour && style != Style::new() && !text.is_empty() {
             format!("{style}{text}{style:#}")
         } else {
@@ -48,8 +48,8 @@ impl TerminalStyle {
     }
 }
 
-const LABEL: Style = Style::new().bold();
-const FAINT: Style = Style::new().dimmed();
+pub(crate) const LABEL: Style = Style::new().bold();
+pub(crate) const FAINT: Style = Style::new().dimmed();
 
 fn colour_of(standing: Standing) -> Style {
     let plain = Style::new();
