@@ -42,6 +42,8 @@ pub enum Command {
     Compare(CompareArgs),
     /// Print a campaign's report again.
     Report(ReportArgs),
+    /// Judge what is on disk again under today's rules; measures nothing, keeps the former tables.
+    Rescore(RescoreArgs),
     /// The compiled code: fingerprints, differences.
     #[command(subcommand)]
     Ir(IrCommand),
@@ -367,6 +369,20 @@ pub struct ReportArgs {
     /// Say in sentences why an operator's verdict is what it is.
     #[arg(long, value_name = "OP")]
     pub explain: Option<String>,
+    /// Field of the conditions that may differ.
+    #[arg(long, value_name = "FIELD", value_delimiter = ',', env = "SWITCHBACK_ALLOW")]
+    pub allow: Vec<String>,
+    /// Verdicts that make the command end with 1.
+    #[arg(long, value_name = "VERDICTS", value_delimiter = ',', env = "SWITCHBACK_FAIL_ON")]
+    pub fail_on: Vec<String>,
+}
+
+/// Arguments of `rescore`.
+#[derive(Debug, Args)]
+pub struct RescoreArgs {
+    /// The campaign's folder.
+    #[arg(value_name = "DIR")]
+    pub dir: PathBuf,
     /// Field of the conditions that may differ.
     #[arg(long, value_name = "FIELD", value_delimiter = ',', env = "SWITCHBACK_ALLOW")]
     pub allow: Vec<String>,

@@ -26,6 +26,7 @@ pub mod preflight;
 pub mod prepare;
 pub mod program;
 pub mod request;
+pub mod rescore;
 pub mod runs;
 pub mod schedule;
 pub mod screen;

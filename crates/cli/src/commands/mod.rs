@@ -9,6 +9,7 @@ mod ir;
 mod ops;
 mod plan;
 mod report;
+mod rescore;
 mod resume;
 mod run;
 mod screen;
@@ -55,6 +56,7 @@ pub fn run(cli: Cli) -> anyhow::Result<Ended> {
         Command::Plan(args) => plan::run(&args, volume)?,
         Command::Compare(args) => compare::run(&args)?,
         Command::Report(args) => report::run(&args, volume)?,
+        Command::Rescore(args) => rescore::run(&args, volume)?,
         Command::Ir(command) => ir::run(&command)?,
         Command::Doctor(args) => doctor::run(&args)?,
         Command::Cell(args) => return Ok(Ended::Raw(switchback_cell::supervise(&args.order))),
