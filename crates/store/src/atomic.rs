@@ -44,7 +44,7 @@ fn beside(path: &Path) -> std::path::PathBuf {
 /// Writes a value as indented JSON with a final newline.
 ///
 /// # Errors
-/// As [`write`].
+/// As [`write()`].
 pub fn write_json(path: &Path, value: &impl Serialize) -> Result<(), StoreError> {
     let mut text = serde_json::to_string_pretty(value)
         .map_err(|error| StoreError::damaged(path, format!("not JSON: {error}")))?;
