@@ -256,6 +256,13 @@ pub struct JudgeArgs {
     /// Rounds.
     #[arg(long, value_name = "N", default_value_t = 4, env = "SWITCHBACK_ROUNDS")]
     pub rounds: u32,
+    /// Rounds by precision instead: from the third on an operator stops when its interval (at the level that holds for
+    /// all operators together) is at most this much to either side, percent.
+    #[arg(long, value_name = "PCT", env = "SWITCHBACK_PRECISION")]
+    pub precision: Option<f64>,
+    /// The most rounds that an operator gets with `--precision`.
+    #[arg(long, value_name = "N", default_value_t = 12, env = "SWITCHBACK_MAX_ROUNDS")]
+    pub max_rounds: u32,
     /// Effects smaller than this are of no interest, percent.
     #[arg(long, value_name = "PCT", default_value_t = 0.5, env = "SWITCHBACK_MARGIN")]
     pub margin: f64,

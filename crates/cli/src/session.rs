@@ -10,7 +10,8 @@ use switchback_engine::campaign::{Campaign, Drive};
 use switchback_engine::executor::{Interrupt, LocalExecutor};
 use switchback_engine::prepare::{Ask, Place, Prepared};
 use switchback_engine::request::{Goal, MeasureRequest, Request};
-use switchback_engine::{EngineError, export, judge, schedule};
+use switchback_engine::rounds::Rounds;
+use switchback_engine::{EngineError, Precision, export, judge, schedule};
 use switchback_model::conditions;
 use switchback_model::exit_code::ExitCode;
 use switchback_model::finding::{Finding, Severity};
@@ -160,6 +161,10 @@ pub fn ask(
             Some(PairingArg::Duet) => Some(Pairing::Duet),
         },
         rounds: judge.map_or(1, |judge| judge.rounds),
+        precision: judge.and_then(|judge| {
+            let half_width_percent = judge.precision?;
+            Some(Precision { half_width_percent, max_rounds: judge.max_rounds })
+        }),
         margin_pct: judge.map_or(0.5, |judge| judge.margin),
         controls: judge.map_or(0, |judge| judge.controls),
         measure_identical: judge.is_some_and(|judge| judge.measure_identical),
@@ -366,11 +371,14 @@ fn dry_run_text(request: &Request, tunes: bool) -> String {
     }
     let specs: Vec<String> = request.operators.iter().map(ToString::to_string).collect();
     text.push_str(&format!("{:<12}  {}\n", "operators", specs.join(" ")));
-    let cells = schedule::total_cells(request, tunes, &schedule::ScreenedOperators::new());
+    let cells =
+        schedule::total_cells(request, tunes, &schedule::ScreenedOperators::new(), &Rounds::of(request));
     text.push_str(&format!("{:<12}  {cells} before measuring", "cells"));
     if request.goal == Goal::Ab {
         let a_round = if request.pairing == Pairing::Duet { 1 } else { 2 };
-        text.push_str(&format!(", then {} an operator whose code differs", a_round * request.rounds));
+        let (least, most) = (a_round * request.least_rounds(), a_round * request.most_rounds());
+        let rounds = if least < most { format!("{least} to {most}") } else { least.to_string() };
+        text.push_str(&format!(", then {rounds} an operator whose code differs"));
     }
     text.push_str("\nnothing was started\n");
     text

@@ -7,16 +7,20 @@ use switchback_device::Backend;
 use switchback_model::cell::{CellKey, Purpose};
 use switchback_model::conditions::Conditions;
 use switchback_model::outcome::Ending;
-use switchback_model::side::Side;
+use switchback_model::side::{Pairing, Side};
+use switchback_model::verdict::ScreenVerdict;
+use switchback_stats::input::{CaseInput, OperatorInput};
 use switchback_store::campaign_dir::{CampaignDir, CampaignLock};
 use switchback_suites::suite::Suite;
 
 use crate::error::EngineError;
 use crate::evidence::{DigestCache, Evidence};
 use crate::executor::{Executor, Interrupt, end_orphans};
-use crate::observer::Observer;
+use crate::measure::{RoundEvidence, measured_cases};
+use crate::observer::{Observer, Phase};
 use crate::orders;
 use crate::request::{Goal, Request};
+use crate::rounds::{Rounds, joined};
 use crate::schedule::{self, ScreenedOperators};
 use crate::screen::screen;
 use crate::state::{Attempt, Standing, State};
@@ -36,6 +40,8 @@ pub struct Campaign {
     pub(crate) digests: DigestCache,
     pub(crate) screened: ScreenedOperators,
     pub(crate) screen_evidence: BTreeMap<(String, Side), Evidence>,
+    pub(crate) rounds: Rounds,
+    round_cases: BTreeMap<(String, u32), Vec<CaseInput>>,
     reference: Option<(CellKey, Conditions)>,
     _lock: Option<CampaignLock>,
 }
@@ -89,6 +95,7 @@ impl Campaign {
         lock: Option<CampaignLock>,
     ) -> Result<Self, EngineError> {
         let state = State::read(&dir, &request)?;
+        let rounds = Rounds::of(&request);
         let mut it = Self {
             dir,
             request,
@@ -98,11 +105,14 @@ impl Campaign {
             digests: DigestCache::default(),
             screened: BTreeMap::new(),
             screen_evidence: BTreeMap::new(),
+            rounds,
+            round_cases: BTreeMap::new(),
             reference: None,
             _lock: lock,
         };
         it.reference = it.first_round_conditions()?;
         it.screen_what_is_ready(&mut crate::observer::Silent)?;
+        it.allot_rounds()?;
         Ok(it)
     }
 
@@ -145,9 +155,7 @@ impl Campaign {
             if interrupt.count() > 0 {
                 return Ok(Drive::Interrupted);
             }
-            let Some((cell, phase)) =
-                schedule::next(&self.request, self.suite.tunes(), &self.state, &self.screened)
-            else {
+            let Some((cell, phase)) = self.next() else {
                 return Ok(Drive::Finished);
             };
             if self.request.time_budget_s.is_some_and(|budget_s| start.elapsed().as_secs_f64() >= budget_s) {
@@ -161,7 +169,8 @@ impl Campaign {
                 &self.state,
                 &cell,
             )?;
-            let total = schedule::total_cells(&self.request, self.suite.tunes(), &self.screened);
+            let total =
+                schedule::total_cells(&self.request, self.suite.tunes(), &self.screened, &self.rounds);
             observer.cell_started(&cell, phase, done, total);
             executor
                 .run(&attempt.order_path(), interrupt, &mut |elapsed| {
@@ -193,7 +202,75 @@ impl Campaign {
             done += 1;
             self.check_conditions(&cell, &attempt.identity()?.unwrap_or_default().conditions)?;
             self.screen_what_is_ready(observer)?;
+            self.allot_rounds()?;
         }
+    }
+
+    /// The cell that is to be run next, and what for; none if nothing is left.
+    #[must_use]
+    pub fn next(&self) -> Option<(CellKey, Phase)> {
+        schedule::next(&self.request, self.suite.tunes(), &self.state, &self.screened, &self.rounds)
+    }
+
+    /// How many rounds each operator is to have, as far as the rounds on disk decide.
+    #[must_use]
+    pub fn rounds(&self) -> &Rounds {
+        &self.rounds
+    }
+
+    /// Decides who gets another round, once all rounds that the decision takes are there.
+    fn allot_rounds(&mut self) -> Result<(), EngineError> {
+        // Operators are still to be screened, and with them the controls to be drawn: nobody is measured yet.
+        if self.request.precision.is_none() || self.next().is_some_and(|(_, phase)| phase < Phase::Measure) {
+            return Ok(());
+        }
+        let measured = schedule::measured(&self.request, &self.screened);
+        let mut rounds = std::mem::take(&mut self.rounds);
+        let request = self.request.clone();
+        let state = self.state.clone();
+        let decided = rounds.advance(
+            &request,
+            &measured,
+            |operator, number| schedule::progress(&request, &state, operator, number),
+            |operator, number| self.rounds_input(operator, number),
+        );
+        self.rounds = rounds;
+        decided
+    }
+
+    /// The judge's view of an operator's rounds 1 to `number`; each round is read once.
+    fn rounds_input(&mut self, operator: &str, number: u32) -> Result<OperatorInput, EngineError> {
+        for round in 1..=number {
+            let key = (operator.to_owned(), round);
+            if self.round_cases.contains_key(&key) {
+                continue;
+            }
+            let Some(attempts) = self.state.round(operator, round, self.request.pairing) else { continue };
+            let dirs: Vec<_> = attempts.iter().map(|attempt| attempt.dir.clone()).collect();
+            let evidence = dirs
+                .iter()
+                .map(|dir| Evidence::read(dir, &self.dir.ir_dir(), &mut self.digests))
+                .collect::<Result<Vec<_>, _>>()?;
+            let (Some(a), Some(screened)) = (evidence.first(), self.screened.get(operator)) else { continue };
+            let view = RoundEvidence { round, a, b: evidence.get(1).unwrap_or(a) };
+            let screens = Side::BOTH.map(|side| self.screen_evidence.get(&(operator.to_owned(), side)));
+            let cases = measured_cases(&[view], self.request.pairing, screened, screens);
+            self.round_cases.insert(key, cases.into_iter().map(|case| case.input).collect());
+        }
+        let read: Vec<&[CaseInput]> = (1..=number)
+            .filter_map(|round| self.round_cases.get(&(operator.to_owned(), round)).map(Vec::as_slice))
+            .collect();
+        Ok(OperatorInput {
+            operator: operator.to_owned(),
+            all_identical: self
+                .screened
+                .get(operator)
+                .is_some_and(|it| it.verdict == ScreenVerdict::NoIrDiff),
+            process_paired: self.request.pairing == Pairing::Process,
+            order_shuffled: self.suite.shuffles_cases(),
+            cases: joined(&read),
+            ..OperatorInput::default()
+        })
     }
 
     fn done_cells(&self) -> usize {

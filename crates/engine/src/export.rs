@@ -11,7 +11,6 @@ use switchback_store::ir_objects;
 use crate::campaign::Campaign;
 use crate::error::EngineError;
 use crate::request::{Goal, Request};
-use crate::schedule;
 use crate::screen::Screened;
 
 /// What `screen.tsv` says of one operator; pairs are A (before) and B (after).
@@ -143,8 +142,7 @@ fn values(variables: &switchback_model::switch::Variables) -> String {
 #[must_use]
 pub fn is_incomplete(campaign: &Campaign) -> bool {
     let request: &Request = &campaign.request;
-    let left =
-        schedule::next(request, campaign.suite().tunes(), &campaign.state, &campaign.screened).is_some();
+    let left = campaign.next().is_some();
     let failed =
         request.operators.iter().any(|operator| campaign.failed_attempt(&operator.operator).is_some());
     left || failed

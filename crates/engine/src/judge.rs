@@ -47,7 +47,7 @@ pub fn judge(campaign: &mut Campaign) -> Result<Report, EngineError> {
     }
     let settings = Settings {
         margin_percent: request.margin_pct,
-        rounds_requested: request.rounds,
+        rounds_requested: request.least_rounds(),
         ..Settings::default()
     };
     let judgement = switchback_stats::judge::judge(&inputs, &settings);
@@ -68,7 +68,7 @@ pub fn judge(campaign: &mut Campaign) -> Result<Report, EngineError> {
         switch: request.switch(),
         suite: request.suite.clone(),
         pairing: any_round.then_some(request.pairing),
-        rounds: request.rounds,
+        rounds: request.least_rounds(),
         margin_pct: request.margin_pct,
         conditions,
         identity,
@@ -96,7 +96,7 @@ fn read_rounds(campaign: &mut Campaign) -> Result<BTreeMap<String, Vec<RoundRead
     }
     for operator in &request.operators {
         let mut rounds = Vec::new();
-        for round in 1..=request.rounds {
+        for round in 1..=campaign.rounds.rounds(&operator.operator) {
             let Some(attempts) = campaign.state.round(&operator.operator, round, request.pairing) else {
                 continue;
             };
@@ -216,6 +216,9 @@ fn operator_input(
             measured.fallbacks
         ));
     }
+    if let Some(reason) = campaign.rounds.stopped(name) {
+        remarks.push(format!("{} rounds by `--precision`: {reason}", campaign.rounds.rounds(name)));
+    }
     OperatorInput {
         operator: name.to_owned(),
         control: controls.contains(name),
@@ -223,7 +226,7 @@ fn operator_input(
         outputs_wrong: measured.outputs.worst() == Some(OutputsVerdict::Wrong),
         process_paired: campaign.request.pairing == Pairing::Process,
         order_shuffled: campaign.suite().shuffles_cases(),
-        rounds_requested: None,
+        rounds_requested: Some(campaign.rounds.rounds(name)),
         remarks,
         cases: measured.cases.iter().map(|case| case.input.clone()).collect(),
     }
@@ -428,11 +431,10 @@ fn findings(campaign: &Campaign, operators: &[OperatorReport]) -> Vec<Finding> {
             format!("is `{names}` misspelt, or read under another name or value by this compiler?"),
         ));
     }
-    let unscreened = operators.len() - screened.len();
-    if unscreened > 0 && request.goal != Goal::Run {
+    if let Some((cell, _)) = campaign.next() {
         findings.push(Finding::warning(
-            "all operators are screened",
-            format!("{unscreened} of {} are not", operators.len()),
+            "the campaign is finished",
+            format!("cells are left, `{cell}` is next"),
             format!("`switchback resume {}` goes on", campaign.dir.root().display()),
         ));
     }

@@ -27,12 +27,14 @@ pub mod prepare;
 pub mod program;
 pub mod request;
 pub mod rescore;
+pub mod rounds;
 pub mod runs;
 pub mod schedule;
 pub mod screen;
 pub mod state;
 
 pub use error::EngineError;
+pub use switchback_stats::Precision;
 pub use switchback_suites::suite::SuiteOptions;
 
 /// Names of the suites, as `--suite` takes them.

@@ -13,10 +13,12 @@ use crate::request::Request;
 pub struct PlannedOperator {
     /// The operator, as it was asked for.
     pub operator: String,
-    /// Cells it needs.
+    /// Cells it needs, at the most where rounds go by precision.
     pub cells: usize,
     /// Expected seconds; none without a screening to tell.
     pub expected_s: Option<f64>,
+    /// The same if it takes the most rounds that its precision allows; equal where all get the same rounds.
+    pub most_s: Option<f64>,
     /// Why it would not be measured, if so.
     pub skipped: Option<String>,
 }
@@ -30,6 +32,8 @@ pub struct PlannedCard {
     pub operators: Vec<String>,
     /// Expected seconds.
     pub expected_s: f64,
+    /// The same if all its operators take the most rounds.
+    pub most_s: f64,
 }
 
 /// A plan.
@@ -69,15 +73,21 @@ pub fn plan(request: &Request, tunes: bool, devices: &[String], screened: Option
                     verdict => Some(verdict.to_string()),
                 }
             });
-            let rounds = if skipped.is_some() { 0 } else { a_round * request.rounds as usize };
+            let rounds = if skipped.is_some() { 0 } else { a_round * request.most_rounds() as usize };
             let before = if known.is_some() { 0 } else { 2 + usize::from(tunes) };
             // One round of N is two cells of screening length: the expected time is N times a pair, never N/6.
-            let expected_s = known.map(|it| {
-                (it.elapsed_s.0 + it.elapsed_s.1)
-                    * f64::from(request.rounds)
-                    * f64::from(u8::from(rounds > 0))
-            });
-            PlannedOperator { operator: operator.to_string(), cells: before + rounds, expected_s, skipped }
+            let seconds = |number: u32| {
+                known.map(|it| {
+                    (it.elapsed_s.0 + it.elapsed_s.1) * f64::from(number) * f64::from(u8::from(rounds > 0))
+                })
+            };
+            PlannedOperator {
+                operator: operator.to_string(),
+                cells: before + rounds,
+                expected_s: seconds(request.least_rounds()),
+                most_s: seconds(request.most_rounds()),
+                skipped,
+            }
         })
         .collect();
     let unweighted = operators.iter().any(|it| it.skipped.is_none() && it.expected_s.is_none());
@@ -86,7 +96,11 @@ pub fn plan(request: &Request, tunes: bool, devices: &[String], screened: Option
         .filter(|it| it.skipped.is_none())
         .map(|it| (it.operator.clone(), if unweighted { 1.0 } else { it.expected_s.unwrap_or(0.0) }))
         .collect();
-    let cards = partition(&weights, devices);
+    let mut cards = partition(&weights, devices);
+    let growth = f64::from(request.most_rounds()) / f64::from(request.least_rounds().max(1));
+    for card in &mut cards {
+        card.most_s = card.expected_s * growth;
+    }
     let total: f64 = cards.iter().map(|card| card.expected_s).sum();
     let most = cards.iter().map(|card| card.expected_s).fold(0.0, f64::max);
     #[allow(clippy::cast_precision_loss, reason = "a machine has few cards")]
@@ -100,7 +114,12 @@ pub fn plan(request: &Request, tunes: bool, devices: &[String], screened: Option
 pub fn partition(weights: &[(String, f64)], devices: &[String]) -> Vec<PlannedCard> {
     let mut cards: Vec<PlannedCard> = devices
         .iter()
-        .map(|device| PlannedCard { device: device.clone(), operators: Vec::new(), expected_s: 0.0 })
+        .map(|device| PlannedCard {
+            device: device.clone(),
+            operators: Vec::new(),
+            expected_s: 0.0,
+            most_s: 0.0,
+        })
         .collect();
     let mut weights = weights.to_vec();
     weights.sort_by(|one, two| two.1.total_cmp(&one.1).then_with(|| one.0.cmp(&two.0)));

@@ -8,6 +8,7 @@ use switchback_model::finding::Finding;
 use switchback_model::operator::OperatorSpec;
 use switchback_model::side::{Pairing, Side};
 use switchback_model::switch::Switch;
+use switchback_stats::Precision;
 use switchback_store::campaign_dir::CampaignDir;
 use switchback_suites::registry;
 use switchback_suites::suite::{Offered, Suite, SuiteOptions};
@@ -35,6 +36,8 @@ pub struct Ask {
     pub pairing: Option<Pairing>,
     /// Rounds.
     pub rounds: u32,
+    /// Rounds by precision instead.
+    pub precision: Option<Precision>,
     /// Margin, percent.
     pub margin_pct: f64,
     /// Operators with identical code to be measured as controls.
@@ -155,6 +158,7 @@ pub fn prepare(ask: Ask, program: &Path) -> Result<Prepared, EngineError> {
         allowed: ask.allowed.into_iter().collect(),
         operators,
         measure: ask.measure,
+        precision: ask.precision,
         switch: (&ask.switch).into(),
         options,
         card: card.card,
@@ -287,7 +291,20 @@ pub fn facts(request: &Request) -> BTreeMap<&'static str, String> {
     BTreeMap::from([
         ("suite", request.suite.clone()),
         ("pairing", request.pairing.to_string()),
-        ("rounds", request.rounds.to_string()),
+        (
+            "rounds",
+            request.precision.map_or_else(
+                || request.rounds.to_string(),
+                |precision| {
+                    format!(
+                        "{} to {}, until the half width is at most {} %",
+                        request.least_rounds(),
+                        precision.max_rounds,
+                        precision.half_width_percent
+                    )
+                },
+            ),
+        ),
         ("timer", request.measure.timer.to_string()),
         ("card", format!("{} {}", request.card.backend, request.card.index)),
         ("cell timeout", format!("{} s", request.cell_timeout_s)),

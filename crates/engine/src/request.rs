@@ -10,6 +10,8 @@ use switchback_model::operator::OperatorSpec;
 use switchback_model::order::{CacheState, TimerChoice};
 use switchback_model::side::{Pairing, Side};
 use switchback_model::switch::Switch;
+use switchback_stats::Precision;
+use switchback_stats::stopping::FIRST_LOOK;
 use switchback_suites::suite::SuiteOptions;
 
 use crate::error::EngineError;
@@ -90,6 +92,9 @@ pub struct Request {
     pub operators: Vec<OperatorSpec>,
     /// How rows are measured.
     pub measure: MeasureRequest,
+    /// Rounds by precision instead of [`Self::rounds`] for all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub precision: Option<Precision>,
     /// What the sides differ in.
     #[serde(default)]
     pub switch: SwitchTable,
@@ -157,6 +162,18 @@ impl Request {
         (&self.switch).into()
     }
 
+    /// Rounds that every operator gets.
+    #[must_use]
+    pub fn least_rounds(&self) -> u32 {
+        self.precision.map_or(self.rounds, |precision| FIRST_LOOK.min(precision.max_rounds))
+    }
+
+    /// Rounds that no operator gets more of.
+    #[must_use]
+    pub fn most_rounds(&self) -> u32 {
+        self.precision.map_or(self.rounds, |precision| precision.max_rounds)
+    }
+
     /// Checks the figures that a user can get wrong.
     ///
     /// # Errors
@@ -177,7 +194,16 @@ impl Request {
                 "`--margin` asks for less precision",
             ));
         }
+        if let Some(precision) = self.precision
+            && !(FIRST_LOOK..=1000).contains(&precision.max_rounds)
+        {
+            return Err(EngineError::usage(
+                format!("`max-rounds` must be {FIRST_LOOK} to 1000, got {}", precision.max_rounds),
+                "a width is not believed before the third round",
+            ));
+        }
         let figures = [
+            ("precision", self.precision.map_or(1.0, |precision| precision.half_width_percent)),
             ("margin", self.margin_pct),
             ("cell-timeout", self.cell_timeout_s),
             ("sample-ms", self.measure.sample_ms),
@@ -293,6 +319,7 @@ pub(crate) mod tests {
                 cache_state: CacheState::Warm,
                 with_baseline: false,
             },
+            precision: None,
             switch: (&switch.complete().unwrap()).into(),
             options: SuiteOptions::default(),
             card: Card { backend: "cpu".into(), index: "0".into(), uuid: None, name: None },
@@ -303,7 +330,8 @@ pub(crate) mod tests {
 
     #[test]
     fn a_request_survives_its_file_unset_variables_too() {
-        let it = request();
+        let precision = Some(Precision { half_width_percent: 0.25, max_rounds: 12 });
+        let it = Request { precision, ..request() };
         let folder = tempfile::tempdir().unwrap();
         let campaign =
             switchback_store::campaign_dir::CampaignDir::create(&folder.path().join("c"), &it).unwrap();
@@ -321,6 +349,11 @@ pub(crate) mod tests {
         assert_eq!(error.to_string(), "`rounds` must be at least 2, got 1");
         assert_eq!(error.hint().unwrap(), "one pair without a repeat is `switchback screen`");
         it.rounds = 3;
+        it.precision = Some(Precision { half_width_percent: 0.2, max_rounds: 2 });
+        assert_eq!(it.check().unwrap_err().to_string(), "`max-rounds` must be 3 to 1000, got 2");
+        it.precision = Some(Precision { half_width_percent: 0.0, max_rounds: 3 });
+        assert_eq!(it.check().unwrap_err().to_string(), "`precision` must be above zero, got 0");
+        it.precision = None;
         it.margin_pct = f64::NAN;
         assert!(it.check().unwrap_err().to_string().contains("`margin`"));
     }

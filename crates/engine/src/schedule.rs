@@ -11,6 +11,7 @@ use switchback_model::verdict::ScreenVerdict;
 
 use crate::observer::Phase;
 use crate::request::{Goal, Request};
+use crate::rounds::{Progress, Rounds};
 use crate::screen::Screened;
 use crate::state::{Standing, State};
 
@@ -24,6 +25,7 @@ pub fn next(
     tunes: bool,
     state: &State,
     screened: &ScreenedOperators,
+    rounds: &Rounds,
 ) -> Option<(CellKey, Phase)> {
     let cell = |operator: &str, purpose| CellKey { operator: operator.to_owned(), purpose };
     for operator in &request.operators {
@@ -39,8 +41,8 @@ pub fn next(
         return None;
     }
     let measured = measured(request, screened);
-    for round in 1..=request.rounds {
-        for operator in &measured {
+    for round in 1..=request.most_rounds() {
+        for operator in measured.iter().filter(|operator| round <= rounds.rounds(operator)) {
             if let Some(purpose) = next_of_round(request, state, operator, round) {
                 return Some((cell(operator, purpose), Phase::Measure));
             }
@@ -106,13 +108,31 @@ fn next_of_round(request: &Request, state: &State, operator: &str, round: u32) -
 /// True if a round's cell ended without rows: no verdict can come of the operator, so no more time is spent on it.
 #[must_use]
 pub fn has_failed_round(request: &Request, state: &State, operator: &str) -> bool {
-    (1..=request.rounds).any(|round| {
-        let purposes: &[CellSides] = match request.pairing {
-            Pairing::Duet => &[CellSides::Both],
-            Pairing::Process => &[CellSides::A, CellSides::B],
-        };
-        purposes.iter().any(|sides| state.is_failed(operator, Purpose::Round(round, *sides)))
-    })
+    (1..=request.most_rounds()).any(|round| is_failed_round(request, state, operator, round))
+}
+
+fn is_failed_round(request: &Request, state: &State, operator: &str, round: u32) -> bool {
+    let purposes: &[CellSides] = match request.pairing {
+        Pairing::Duet => &[CellSides::Both],
+        Pairing::Process => &[CellSides::A, CellSides::B],
+    };
+    purposes.iter().any(|sides| state.is_failed(operator, Purpose::Round(round, *sides)))
+}
+
+/// How an operator stands against a number of rounds; what failed later says nothing of the rounds before.
+#[must_use]
+pub fn progress(request: &Request, state: &State, operator: &str, rounds: u32) -> Progress {
+    let mut it = Progress::Whole;
+    for round in 1..=rounds {
+        if state.round(operator, round, request.pairing).is_some() {
+            continue;
+        }
+        if is_failed_round(request, state, operator, round) {
+            return Progress::Failed;
+        }
+        it = Progress::Left;
+    }
+    it
 }
 
 /// Which side goes first in a round: they alternate, to cancel drift in one direction.
@@ -173,7 +193,7 @@ pub fn seed(request: u64, names: &[&str]) -> u64 {
 
 /// Cells that a campaign needs in all, as far as screening has told.
 #[must_use]
-pub fn total_cells(request: &Request, tunes: bool, screened: &ScreenedOperators) -> usize {
+pub fn total_cells(request: &Request, tunes: bool, screened: &ScreenedOperators, given: &Rounds) -> usize {
     let operators = request.operators.len();
     let before = match request.goal {
         Goal::Run => 1,
@@ -184,7 +204,10 @@ pub fn total_cells(request: &Request, tunes: bool, screened: &ScreenedOperators)
         Pairing::Process => 2,
     };
     let rounds = if request.goal == Goal::Ab {
-        measured(request, screened).len() * a_round * request.rounds as usize
+        measured(request, screened)
+            .iter()
+            .map(|operator| a_round * given.rounds(operator) as usize)
+            .sum::<usize>()
             + if request.naive { controls(request, screened).len() * 2 } else { 0 }
     } else {
         0
@@ -230,23 +253,32 @@ mod tests {
         let order = ["tune_A", "screen_A", "screen_B", "r1_A", "r1_B", "r2_B", "r2_A", "r3_A", "r3_B"];
         for (index, expected) in order.iter().enumerate() {
             let screened = if index < 3 { &none } else { &changed };
-            assert_eq!(name(next(&request, true, &state(&cells), screened)).as_deref(), Some(*expected));
+            assert_eq!(
+                name(next(&request, true, &state(&cells), screened, &Rounds::of(&request))).as_deref(),
+                Some(*expected)
+            );
             cells.push((expected, vec![done()]));
         }
-        assert_eq!(next(&request, true, &state(&cells), &changed), None);
+        assert_eq!(next(&request, true, &state(&cells), &changed, &Rounds::of(&request)), None);
     }
 
     #[test]
     fn identical_code_is_not_measured_unless_asked_for() {
         let mut request = one_operator();
         let same = BTreeMap::from([("add".to_owned(), screened(ScreenVerdict::NoIrDiff))]);
-        assert_eq!(next(&request, false, &state(&[]), &same), None);
+        assert_eq!(next(&request, false, &state(&[]), &same, &Rounds::of(&request)), None);
         request.measure_identical = true;
-        assert_eq!(name(next(&request, false, &state(&[]), &same)).as_deref(), Some("r1_A"));
+        assert_eq!(
+            name(next(&request, false, &state(&[]), &same, &Rounds::of(&request))).as_deref(),
+            Some("r1_A")
+        );
         request.measure_identical = false;
         request.controls = 1;
         request.pairing = Pairing::Duet;
-        assert_eq!(name(next(&request, false, &state(&[]), &same)).as_deref(), Some("r1_AB"));
+        assert_eq!(
+            name(next(&request, false, &state(&[]), &same, &Rounds::of(&request))).as_deref(),
+            Some("r1_AB")
+        );
     }
 
     #[test]
@@ -254,16 +286,24 @@ mod tests {
         let request = one_operator();
         let changed = BTreeMap::from([("add".to_owned(), screened(ScreenVerdict::IrChanged))]);
         let it = state(&[("r1_A", vec![done()]), ("r1_B", vec![failed()])]);
-        assert_eq!(next(&request, false, &it, &changed), None);
+        assert_eq!(next(&request, false, &it, &changed, &Rounds::of(&request)), None);
+    }
+
+    #[test]
+    fn a_round_that_fails_later_leaves_those_before_it_whole() {
+        let request = Request { pairing: Pairing::Duet, ..one_operator() };
+        let it = state(&[("r1_AB", vec![done()]), ("r2_AB", vec![done()]), ("r4_AB", vec![failed()])]);
+        let told = [2, 3, 4].map(|rounds| progress(&request, &it, "add", rounds));
+        assert_eq!(told, [Progress::Whole, Progress::Left, Progress::Failed]);
     }
 
     #[test]
     fn what_cannot_tune_or_run_is_left() {
         let request = one_operator();
         let tuning = state(&[("tune_A", vec![failed()])]);
-        assert_eq!(next(&request, true, &tuning, &BTreeMap::new()), None);
+        assert_eq!(next(&request, true, &tuning, &BTreeMap::new(), &Rounds::of(&request)), None);
         let screening = state(&[("screen_A", vec![failed()])]);
-        assert_eq!(next(&request, false, &screening, &BTreeMap::new()), None);
+        assert_eq!(next(&request, false, &screening, &BTreeMap::new(), &Rounds::of(&request)), None);
     }
 
     #[test]

@@ -214,6 +214,8 @@ pub fn remarks(report: &Report, operator: &OperatorReport) -> Vec<String> {
     }
     if operator.rounds < report.rounds {
         out.push(format!("{} of {} rounds", operator.rounds, report.rounds));
+    } else if operator.rounds > report.rounds {
+        out.push(count(operator.rounds, "round", "rounds"));
     }
     match operator.outputs {
         Some(OutputsVerdict::Differs) => out.push("outputs differ within rounding".into()),
@@ -235,6 +237,16 @@ pub fn remarks(report: &Report, operator: &OperatorReport) -> Vec<String> {
         ));
     }
     out
+}
+
+/// The rounds that were measured: `4 rounds`, or `3 to 8 rounds` where some operators got more than the least.
+#[must_use]
+pub fn rounds_measured(report: &Report) -> String {
+    let measured = report.operators.iter().filter(|it| standing(it).has_figures()).map(|it| it.rounds);
+    match measured.max() {
+        Some(most) if most > report.rounds => format!("{} to {most} rounds", report.rounds),
+        _ => count(report.rounds, "round", "rounds"),
+    }
 }
 
 /// How many operators have which screening verdict, and how many have none yet.
@@ -391,6 +403,27 @@ mod tests {
             replay_fallbacks: 0,
             cases: vec![],
         }
+    }
+
+    #[test]
+    fn rounds_by_precision_are_told_as_a_range_and_beside_the_operator() {
+        let mut switch = switchback_model::switch::Switch::default();
+        switch.add("X").unwrap();
+        let text = serde_json::json!({
+            "schema": 1, "campaign": "c", "switchback": "0", "created_utc": "", "switch": switch, "suite": "cpu",
+            "pairing": "duet", "rounds": 3, "margin_pct": 0.5, "conditions": {}, "operators": [],
+            "controls": {"cases": 0, "processes": 0, "false_positives": 0}
+        });
+        let mut report: Report = serde_json::from_value(text).unwrap();
+        report.operators = [3, 7, 2]
+            .map(|rounds| OperatorReport {
+                rounds,
+                ..operator(Some(ScreenVerdict::IrChanged), Verdict::Faster)
+            })
+            .into();
+        assert_eq!(rounds_measured(&report), "3 to 7 rounds");
+        let told: Vec<String> = report.operators.iter().map(|it| remarks(&report, it).join(", ")).collect();
+        assert_eq!(told, ["", "7 rounds", "2 of 3 rounds"]);
     }
 
     #[test]

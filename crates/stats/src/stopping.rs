@@ -12,7 +12,7 @@ use crate::student;
 use crate::verdict::fewest;
 
 /// Before this many rounds a width is not believed.
-const FIRST_LOOK: u32 = 3;
+pub const FIRST_LOOK: u32 = 3;
 
 /// When to stop.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -83,7 +83,12 @@ pub fn rounds_wanted(
                 fewest(FIRST_LOOK, precision.max_rounds, |n_rounds| width(n_rounds) <= target);
         }
         if rounds >= precision.max_rounds {
-            need.reason = format!("has the most rounds allowed, {}", precision.max_rounds);
+            let half_width =
+                need.half_width_percent.map_or_else(String::new, |it| format!("; half width {it:.3} %"));
+            need.reason = format!(
+                "has the most rounds allowed, {}{half_width}, {} % was asked for",
+                precision.max_rounds, precision.half_width_percent
+            );
             return need;
         }
         if rounds < FIRST_LOOK {

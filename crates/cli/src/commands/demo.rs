@@ -42,6 +42,7 @@ pub fn run(args: &DemoArgs, volume: Volume) -> anyhow::Result<ExitCode> {
         switch: switch.complete()?,
         pairing: Some(Pairing::Duet),
         rounds: 4,
+        precision: None,
         margin_pct: 0.5,
         controls: 3,
         measure_identical: false,

@@ -27,18 +27,28 @@ pub fn run(args: &PlanArgs, volume: Volume) -> anyhow::Result<ExitCode> {
     let screened = args.from.as_deref().map(|dir| prepare::read(dir, &program)).transpose()?;
     let devices: Vec<String> = prepared.cards.iter().map(|card| card.card.index.clone()).collect();
     let it = plan(&prepared.request, prepared.suite.tunes(), &devices, screened.as_ref());
-    session::print(&describe(&it, prepared.request.rounds));
+    let rounds = prepare::facts(&prepared.request).remove("rounds").unwrap_or_default();
+    session::print(&describe(&it, &rounds));
     Ok(ExitCode::Success)
 }
 
-fn describe(plan: &Plan, rounds: u32) -> String {
+/// Seconds, or from the least to the most where rounds go by precision.
+fn cost(least_s: f64, most_s: f64) -> String {
+    if least_s < most_s {
+        format!("{} to {}", number::seconds(least_s), number::seconds(most_s))
+    } else {
+        number::seconds(least_s)
+    }
+}
+
+fn describe(plan: &Plan, rounds: &str) -> String {
     let mut lines = String::new();
     let width = plan.operators.iter().map(|it| text::width(&it.operator)).max().unwrap_or(8).clamp(8, 60);
     lines.push_str(&format!("{}  cells  expected\n", text::pad_right("operator", width)));
     for it in &plan.operators {
         let cost = match (&it.skipped, it.expected_s) {
             (Some(verdict), _) => format!("not measured: {verdict}"),
-            (None, Some(expected_s)) => number::seconds(expected_s),
+            (None, Some(expected_s)) => cost(expected_s, it.most_s.unwrap_or(expected_s)),
             (None, None) => "unknown until screened".to_owned(),
         };
         lines.push_str(&format!(
@@ -52,7 +62,7 @@ fn describe(plan: &Plan, rounds: u32) -> String {
         let cost = if plan.unweighted {
             format!("{} operators", card.operators.len())
         } else {
-            number::seconds(card.expected_s)
+            cost(card.expected_s, card.most_s)
         };
         lines.push_str(&format!(
             "card {}  {cost}  {}\n",
@@ -64,7 +74,7 @@ fn describe(plan: &Plan, rounds: u32) -> String {
         lines.push_str("all operators weigh the same: `--from DIR` takes times from a screened campaign\n");
     }
     lines.push_str(&format!(
-        "{rounds} rounds, most loaded card {:.2} times the even share\nnothing was started\n",
+        "rounds {rounds}; most loaded card {:.2} times the even share\nnothing was started\n",
         plan.imbalance
     ));
     lines

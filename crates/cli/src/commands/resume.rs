@@ -1,6 +1,6 @@
 //! `resume`: go on with an unfinished campaign.
 
-use switchback_engine::{prepare, schedule};
+use switchback_engine::prepare;
 use switchback_model::exit_code::ExitCode;
 
 use crate::args::ResumeArgs;
@@ -11,13 +11,7 @@ pub fn run(args: &ResumeArgs, volume: Volume) -> anyhow::Result<ExitCode> {
     let fail_on = session::fail_on(&args.fail_on)?;
     if args.dry_run {
         let campaign = prepare::read(&args.dir, &session::program()?)?;
-        let next = schedule::next(
-            &campaign.request,
-            campaign.suite().tunes(),
-            campaign.state(),
-            campaign.screened(),
-        );
-        let text = next.map_or_else(
+        let text = campaign.next().map_or_else(
             || "nothing is left to be run".to_owned(),
             |(cell, phase)| format!("{} {cell} would be next", phase.name()),
         );

@@ -59,7 +59,7 @@ fn header(out: &mut String, report: &Report) {
         match report.pairing {
             Some(pairing) => format!(
                 "{pairing} pairing, {}, margin {}",
-                count(report.rounds, "round", "rounds"),
+                facts::rounds_measured(report),
                 number::margin_percent(report.margin_pct)
             ),
             None => "nothing".into(),

@@ -110,7 +110,7 @@ fn phases(out: &mut String, style: TerminalStyle, report: &Report) {
         if let Some(pairing) = report.pairing {
             text.push_str(&format!(", {pairing}"));
         }
-        format!("{text}, {}", count(report.rounds, "round", "rounds"))
+        format!("{text}, {}", facts::rounds_measured(report))
     };
     phase(out, style, report, "measure", &text);
 }
