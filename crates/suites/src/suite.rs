@@ -45,9 +45,34 @@ pub struct SuiteOptions {
     /// The back end's name, by which a suite chooses its vendor.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub backend: String,
-    /// Variables for every cell, from `--env`.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    /// Variables for every cell, from `--env`; kept as `NAME=VALUE`, and as `NAME` where it is unset.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", with = "assignments")]
     pub env: Variables,
+}
+
+/// Variables in a form without null (TOML has none, and an unset variable must not be lost in `campaign.toml`).
+mod assignments {
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    use super::Variables;
+
+    pub(super) fn serialize<S: Serializer>(variables: &Variables, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(variables.iter().map(|(name, value)| match value {
+            Some(value) => format!("{name}={value}"),
+            None => name.clone(),
+        }))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Variables, D::Error> {
+        let texts = Vec::<String>::deserialize(deserializer)?;
+        Ok(texts
+            .into_iter()
+            .map(|text| match text.split_once('=') {
+                Some((name, value)) => (name.to_owned(), Some(value.to_owned())),
+                None => (text, None),
+            })
+            .collect())
+    }
 }
 
 /// A file that the suite brings along; the engine writes it below the campaign's `probe/`.
@@ -228,4 +253,19 @@ pub trait Suite {
 
     /// Why an attempt has no rows or no kernels, and what to do: the checklist's symptoms.
     fn explain(&self, evidence: &Evidence<'_>) -> Vec<Finding>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unset_variables_survive_a_form_without_null() {
+        let variable = |name: &str, value: Option<&str>| (name.to_owned(), value.map(str::to_owned));
+        let env = [variable("GONE", None), variable("EMPTY", Some("")), variable("PATHS", Some("a=b:c"))];
+        let options = SuiteOptions { env: env.into(), ..SuiteOptions::default() };
+        let value = serde_json::to_value(&options).unwrap();
+        assert_eq!(value, serde_json::json!({"env": ["EMPTY=", "GONE", "PATHS=a=b:c"]}));
+        assert_eq!(serde_json::from_value::<SuiteOptions>(value).unwrap(), options);
+    }
 }
