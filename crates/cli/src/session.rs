@@ -373,12 +373,12 @@ fn dry_run_text(request: &Request, tunes: bool) -> String {
     text.push_str(&format!("{:<12}  {}\n", "operators", specs.join(" ")));
     let cells =
         schedule::total_cells(request, tunes, &schedule::ScreenedOperators::new(), &Rounds::of(request));
-    text.push_str(&format!("{:<12}  {cells} before measuring", "cells"));
+    text.push_str(&format!("{:<12}  {cells}", "cells"));
     if request.goal == Goal::Ab {
         let a_round = if request.pairing == Pairing::Duet { 1 } else { 2 };
         let (least, most) = (a_round * request.least_rounds(), a_round * request.most_rounds());
         let rounds = if least < most { format!("{least} to {most}") } else { least.to_string() };
-        text.push_str(&format!(", then {rounds} an operator whose code differs"));
+        text.push_str(&format!(" before measuring, then {rounds} an operator whose code differs"));
     }
     text.push_str("\nnothing was started\n");
     text

@@ -288,7 +288,7 @@ fn parts(root: &Path, program: &Path) -> Result<Parts, EngineError> {
 /// Facts of a request that a plan or a dry run prints: name and value.
 #[must_use]
 pub fn facts(request: &Request) -> BTreeMap<&'static str, String> {
-    BTreeMap::from([
+    let mut facts = BTreeMap::from([
         ("suite", request.suite.clone()),
         ("pairing", request.pairing.to_string()),
         (
@@ -309,5 +309,11 @@ pub fn facts(request: &Request) -> BTreeMap<&'static str, String> {
         ("card", format!("{} {}", request.card.backend, request.card.index)),
         ("cell timeout", format!("{} s", request.cell_timeout_s)),
         ("seed", request.seed.to_string()),
-    ])
+    ]);
+    // Neither a single run nor screening has rounds.
+    if request.goal != Goal::Ab {
+        facts.remove("pairing");
+        facts.remove("rounds");
+    }
+    facts
 }
