@@ -1,0 +1,146 @@
+//! What lies in a campaign's folder after crashes, full disks and tidy colleagues: read as far as it goes, never guessed.
+
+use crate::support::{Sandbox, copy};
+
+/// Keeps the first bytes of a file.
+fn cut(sandbox: &Sandbox, path: &str, bytes: usize) {
+    let path = sandbox.path(path);
+    let whole = std::fs::read(&path).unwrap();
+    assert!(whole.len() > bytes);
+    std::fs::write(&path, &whole[..bytes]).unwrap();
+}
+
+#[test]
+fn a_truncated_outcome_costs_its_cell_and_not_the_campaign() {
+    let sandbox = Sandbox::new();
+    sandbox.finished(&["slow", "same"]);
+    let count = sandbox.cells().len();
+    cut(&sandbox, "done/cells/slow/r2_B/1/outcome.json", 40);
+    let ran = sandbox.run(&["report", "done"]).code(0).prints("slow r2_B can be read:");
+    ran.prints("is damaged").prints("2 of 3 rounds");
+    sandbox.run(&["resume", "done"]).code(0).prints("another attempt of the cell counts");
+    assert_eq!(sandbox.cells()[count..], ["slow r2_B"]);
+    assert_eq!(sandbox.operator("done", "slow")["rounds"], 3);
+    sandbox.run(&["doctor", "done"]).code(0).prints("is damaged");
+}
+
+#[test]
+fn a_torn_end_loses_one_line_and_a_torn_middle_is_told() {
+    let sandbox = Sandbox::new();
+    sandbox.finished(&["slow", "same"]);
+    let path = sandbox.path("done/cells/slow/r1_A/1/events.jsonl");
+    let whole = std::fs::read_to_string(&path).unwrap();
+    let lines: Vec<&str> = whole.lines().collect();
+    let rows: Vec<usize> = (0..lines.len()).filter(|at| lines[*at].contains("\"row\"")).collect();
+    assert_eq!(rows.len(), 2);
+
+    // The end, `end`, is torn: nothing of a round was in it.
+    std::fs::write(&path, &whole[..whole.len() - 20]).unwrap();
+    let ran = sandbox.run(&["report", "done"]).code(0);
+    assert!(!ran.stdout.contains("is read whole"), "{}", ran.stdout);
+    assert_eq!(sandbox.operator("done", "slow")["verdict"], "FASTER");
+
+    // The first row is torn, the second is not: one case has no A in round 1, and it is said.
+    let mut torn: Vec<&str> = lines.clone();
+    torn[rows[0]] = &torn[rows[0]][..30];
+    std::fs::write(&path, torn.join("\n") + "\n").unwrap();
+    let line = format!("line {}", rows[0] + 1);
+    let ran = sandbox.run(&["report", "done"]).code(0).prints("`slow`, round 1 is read whole");
+    ran.prints(&line);
+    let slow = sandbox.operator("done", "slow");
+    let usable: Vec<usize> = slow["cases"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|case| case["rounds_pct"].as_array().unwrap().iter().filter(|it| !it.is_null()).count())
+        .collect();
+    assert_eq!(usable, [2, 3], "{slow}");
+    for format in ["markdown", "json"] {
+        sandbox.run(&["report", "done", "--format", format]).code(0).prints("is read whole");
+    }
+    sandbox.run(&["report", "done", "--format", "tsv"]).code(0).says("is read whole");
+    sandbox.run(&["doctor", "done"]).code(0).prints("is read whole");
+
+    // Bytes that are no text at all.
+    std::fs::write(&path, [0xff, 0x00, b'\n', 0x80]).unwrap();
+    sandbox.run(&["report", "done"]).code(0).prints("line 1, cannot be read");
+}
+
+#[test]
+fn files_that_cannot_be_done_without_are_named_with_what_to_do() {
+    let sandbox = Sandbox::new();
+    let done = sandbox.finished(&["slow", "same"]);
+    copy(&done, &sandbox.path("request"));
+    cut(&sandbox, "request/campaign.toml", 60);
+    for command in ["report", "resume", "doctor"] {
+        let ran = sandbox.run(&[command, "request"]).code(2).prints_nothing();
+        ran.says("request/campaign.toml` is damaged:").says("start anew in another `--out`");
+    }
+
+    copy(&done, &sandbox.path("identity"));
+    cut(&sandbox, "identity/cells/slow/r1_A/1/run_identity.json", 30);
+    let ran = sandbox.run(&["report", "identity"]).code(2).prints_nothing();
+    ran.says("run_identity.json` is damaged").says("`switchback resume` measures the cell again");
+    // As it says: the attempt away, the cell is measured again.
+    std::fs::rename(sandbox.path("identity/cells/slow/r1_A/1"), sandbox.path("attempt")).unwrap();
+    let count = sandbox.cells().len();
+    sandbox.run(&["resume", "identity"]).code(0);
+    assert_eq!(sandbox.cells()[count..], ["slow r1_A"]);
+
+    copy(&done, &sandbox.path("text"));
+    for entry in std::fs::read_dir(sandbox.path("text/ir")).unwrap() {
+        std::fs::write(entry.unwrap().path(), "other text").unwrap();
+    }
+    sandbox.run(&["report", "text"]).code(2).says("another SHA-256 than its name says");
+}
+
+#[test]
+fn folders_that_are_no_campaign_are_not_touched() {
+    let sandbox = Sandbox::new();
+    std::fs::create_dir(sandbox.path("empty")).unwrap();
+    std::fs::create_dir(sandbox.path("photos")).unwrap();
+    std::fs::write(sandbox.path("photos/cat.jpg"), "cat").unwrap();
+    std::fs::write(sandbox.path("file"), "a file").unwrap();
+    for command in ["report", "resume", "doctor"] {
+        for place in ["empty", "photos", "file", "nowhere"] {
+            sandbox.run(&[command, place]).code(2).prints_nothing().says("`campaign.toml`");
+        }
+    }
+    sandbox.run(&sandbox.speaker(&["slow"], &["--out", "photos"])).code(2).says("photos` already exists");
+    sandbox.run(&sandbox.speaker(&["slow"], &["--out", "file"])).code(2).says("file` already exists");
+    assert_eq!(sandbox.cells(), [""; 0]);
+    assert_eq!(std::fs::read_to_string(sandbox.path("photos/cat.jpg")).unwrap(), "cat");
+    assert_eq!(std::fs::read_dir(sandbox.path("photos")).unwrap().count(), 1);
+    // An empty folder is as good as none.
+    sandbox.run(&sandbox.speaker(&["slow", "same"], &["--out", "empty"])).code(0);
+}
+
+#[test]
+fn a_campaign_whose_files_cannot_be_written_is_reported_all_the_same() {
+    let sandbox = Sandbox::new();
+    sandbox.finished(&["slow", "same"]);
+    // For whoever may not write; root may, so for root a folder lies where a file is to go.
+    std::fs::remove_file(sandbox.path("done/report.md")).unwrap();
+    std::fs::create_dir_all(sandbox.path("done/report.md/in/the/way")).unwrap();
+    let permissions = std::fs::metadata(sandbox.path("done")).unwrap().permissions();
+    let mut read_only = permissions.clone();
+    read_only.set_readonly(true);
+    std::fs::set_permissions(sandbox.path("done"), read_only).unwrap();
+    let ran = sandbox.run(&["report", "done"]);
+    std::fs::set_permissions(sandbox.path("done"), permissions).unwrap();
+    ran.code(0).prints("FASTER").says("note: the files in the folder are as they were:");
+}
+
+#[test]
+fn what_is_derived_can_be_deleted() {
+    let sandbox = Sandbox::new();
+    sandbox.finished(&["slow", "same"]);
+    let tops = ["report.json", "report.md", "report.tsv", "screen.tsv", "status.tsv", "summary.log"];
+    let before = tops.map(|name| std::fs::read_to_string(sandbox.path(&format!("done/{name}"))).unwrap());
+    for name in tops {
+        std::fs::remove_file(sandbox.path(&format!("done/{name}"))).unwrap();
+    }
+    sandbox.run(&["report", "done"]).code(0);
+    let after = tops.map(|name| std::fs::read_to_string(sandbox.path(&format!("done/{name}"))).unwrap());
+    assert_eq!(before, after);
+}

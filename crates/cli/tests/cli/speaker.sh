@@ -1,0 +1,73 @@
+#!/bin/sh
+# A benchmark that speaks the cell protocol (docs/cell-protocol.md), with latencies and code that are known beforehand.
+#
+# speaker.sh NOTES OPERATOR. NOTES is a folder: `cells` gets a line a cell, `environment` the variables of the last one.
+# A file `hold OPERATOR PURPOSE` in it makes that cell stop once, after its first row; `holding` then has the process, its
+# supervisor and a process that it leaves behind. `deaf OPERATOR PURPOSE` does the same and ignores TERM.
+#
+# Operators: `slow` takes 10 us, and 8 us where MY_PASS is 1; `steady` has other code and the same times; `same` never changes;
+# `plain` launches no kernel; `broken` ends with 3.
+set -eu
+export LC_ALL=C
+if [ -n "${SWITCHBACK_LIST:-}" ]; then
+    printf '[%s]\n' '{"operator":"slow","detail":"2 cases"},{"operator":"steady"},{"operator":"same"},{"operator":"plain"},{"operator":"broken","dtypes":["f64"]}'
+    exit 0
+fi
+notes=$1
+operator=$2
+field() { sed -n "s/.*\"$1\": *\"\([^\"]*\)\".*/\1/p" "$SWITCHBACK_RUN_DIR/order.json" | head -n 1; }
+event() { printf '%s\n' "$1" >> "$SWITCHBACK_RUN_DIR/events.jsonl"; }
+purpose=$(field purpose)
+side=${purpose##*_}
+[ "$side" = B ] || side=A
+echo "$operator $purpose" >> "$notes/cells"
+env > "$notes/environment"
+event '{"kind":"start","t_s":1,"pid":'$$'}'
+if [ "$operator" = broken ]; then
+    echo "the benchmark of $operator is out of order" >&2
+    exit 3
+fi
+
+pass=${MY_PASS:-unset}
+case $operator in
+    slow) code=$pass; [ "$pass" = 1 ] && latency=8 || latency=10 ;;
+    steady) code=$pass; latency=20 ;;
+    *) code=always; latency=30 ;;
+esac
+if [ "$operator" != plain ]; then
+    text="$operator compiled with $code"
+    sha=$(printf '%s' "$text" | sha256sum | cut -d ' ' -f 1)
+    ir=$(field ir_dir)
+    printf '%s' "$text" > "$ir/$$.new"
+    mv "$ir/$$.new" "$ir/$sha"
+    event '{"kind":"compile","t_s":2,"side":"'$side'","id":"k","kernel":"'$operator'_kernel","variant":"v","stages":{"text":"'$sha'"}}'
+fi
+# Rounds differ a little, and both sides of one round alike: 0.1 % a round.
+round=$(printf '%s' "$purpose" | sed -n 's/^r\([0-9]*\)_.*/\1/p')
+for input in 8 16; do
+    row='"operator":"'$operator'","side":"'$side'","case":{"dtype":"f32","input":"['$input']","occurrence":0}'
+    if [ "$operator" != plain ]; then
+        event '{"kind":"launch","t_s":3,"side":"'$side'","case":{"dtype":"f32","input":"['$input']","occurrence":0},"compiled":[{"id":"k","launches":1}]}'
+    fi
+    event '{"kind":"outputs","t_s":3,"side":"'$side'","case":{"dtype":"f32","input":"['$input']","occurrence":0},"digest":"d'$input'","repeatable":true}'
+    case $purpose in
+        screen_*) event '{"kind":"row","t_s":4,"ok":true,'$row'}' ;;
+        *)
+            sample=$(awk -v latency="$latency" -v input="$input" -v round="${round:-0}" -v side="$side" \
+                'BEGIN { printf "%.6f", latency * input / 8 * (1 + round / 1000 + (side == "B") * round % 2 / 5000) }')
+            event '{"kind":"row","t_s":4,"ok":true,"timer":"direct","samples_us":[['$sample,$sample,$sample']],'$row'}'
+            ;;
+    esac
+    for kind in hold deaf; do
+        [ -e "$notes/$kind $operator $purpose" ] || continue
+        rm "$notes/$kind $operator $purpose"
+        # What a benchmark may leave behind: a process of a session of its own.
+        setsid sleep 300 > /dev/null 2>&1 &
+        left=$!
+        [ $kind = hold ] || trap '' TERM
+        echo "$$ $PPID $left" > "$notes/holding.new"
+        mv "$notes/holding.new" "$notes/holding"
+        exec sleep 300
+    done
+done
+event '{"kind":"end","t_s":5,"status":0,"rows":2}'
