@@ -13,8 +13,7 @@ fn rounds(sandbox: &Sandbox, variable: Option<&str>, flag: &[&str]) -> String {
     let output = command.output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let text = String::from_utf8(output.stdout).unwrap();
-    let line = text.lines().find_map(|line| line.strip_prefix("rounds")).unwrap().trim().to_owned();
-    line
+    text.lines().find_map(|line| line.strip_prefix("rounds")).unwrap().trim().to_owned()
 }
 
 fn with_file(text: &str, arguments: &[&str]) -> Ran {
