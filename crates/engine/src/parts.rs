@@ -81,7 +81,13 @@ pub(crate) fn figures(
                 untouched: judged.untouched,
                 host_bound: judged.host_bound,
                 outputs: measured.outputs.of(&case.case),
-                notes: case.notes.iter().cloned().chain(judged.left_out.clone()).collect(),
+                // Flags of their own say of these why they are not averaged in.
+                notes: case
+                    .notes
+                    .iter()
+                    .chain(judged.left_out.iter().filter(|_| !judged.untouched && !judged.host_bound))
+                    .cloned()
+                    .collect(),
             })
             .collect(),
     }
