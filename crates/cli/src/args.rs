@@ -42,6 +42,8 @@ pub enum Command {
     Compare(CompareArgs),
     /// Print a campaign's report again.
     Report(ReportArgs),
+    /// A against A: what identical code reads on this machine, a floor to hold effects against.
+    Calibrate(Box<CalibrateArgs>),
     /// Judge what is on disk again under today's rules; measures nothing, keeps the former tables.
     Rescore(RescoreArgs),
     /// The compiled code: fingerprints, differences.
@@ -298,6 +300,35 @@ pub struct AbArgs {
     /// Rounds and verdicts.
     #[command(flatten)]
     pub judge: JudgeArgs,
+    /// A floor that `calibrate` wrote (the file, or its folder), to be shown beside this campaign's own.
+    #[arg(long, value_name = "FILE", env = "SWITCHBACK_FLOOR")]
+    pub floor: Option<PathBuf>,
+    /// How to measure.
+    #[command(flatten)]
+    pub measure: MeasureArgs,
+    /// Where to.
+    #[command(flatten)]
+    pub out: OutArgs,
+}
+
+/// Arguments of `calibrate`.
+#[derive(Debug, Args)]
+pub struct CalibrateArgs {
+    /// Operators, `OP[:FILE[:DTYPES]]` [default: all of the cpu and triton suites].
+    #[arg(value_name = "OP")]
+    pub operators: Vec<String>,
+    /// The suite.
+    #[command(flatten)]
+    pub suite: SuiteArgs,
+    /// How the sides are brought together.
+    #[arg(long, value_enum, default_value = "auto", env = "SWITCHBACK_PAIRING")]
+    pub pairing: PairingArg,
+    /// Rounds.
+    #[arg(long, value_name = "N", default_value_t = 4, env = "SWITCHBACK_ROUNDS")]
+    pub rounds: u32,
+    /// Effects smaller than this would be of no interest, percent.
+    #[arg(long, value_name = "PCT", default_value_t = 0.5, env = "SWITCHBACK_MARGIN")]
+    pub margin: f64,
     /// How to measure.
     #[command(flatten)]
     pub measure: MeasureArgs,
@@ -376,6 +407,9 @@ pub struct ReportArgs {
     /// Say in sentences why an operator's verdict is what it is.
     #[arg(long, value_name = "OP")]
     pub explain: Option<String>,
+    /// A floor that `calibrate` wrote (the file, or its folder), to be shown beside the campaign's own.
+    #[arg(long, value_name = "FILE", env = "SWITCHBACK_FLOOR")]
+    pub floor: Option<PathBuf>,
     /// Field of the conditions that may differ.
     #[arg(long, value_name = "FIELD", value_delimiter = ',', env = "SWITCHBACK_ALLOW")]
     pub allow: Vec<String>,

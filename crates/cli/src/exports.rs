@@ -1,7 +1,7 @@
 //! The files at the top of a campaign's folder: tables, reports, the summary.
 
 use switchback_engine::campaign::Campaign;
-use switchback_engine::{EngineError, export};
+use switchback_engine::{EngineError, calibration, export};
 use switchback_model::report::Report;
 use switchback_report::terminal::{self, TerminalStyle};
 use switchback_report::tsv::{self, ScreenRow, StatusRow};
@@ -20,6 +20,9 @@ pub fn write(campaign: &Campaign, report: &Report) -> Result<(), EngineError> {
     campaign.dir.write_top("report.json", &json::render(report))?;
     campaign.dir.write_top("report.md", &markdown::render(report))?;
     campaign.dir.write_top("report.tsv", &tsv::report(report))?;
+    if let Some(calibration) = campaign.calibration(report) {
+        campaign.dir.write_top(calibration::FILE, &calibration.text())?;
+    }
     let style = TerminalStyle { width: FILE_WIDTH, colour: false };
     campaign.dir.write_top("summary.log", &terminal::render(report, &style, &[]))?;
     Ok(())

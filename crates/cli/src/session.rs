@@ -29,7 +29,7 @@ use crate::failure::{Message, print_hint};
 use crate::progress::{Progress, Volume};
 
 /// Where campaigns go when nothing else is said.
-const RUNS: &str = "runs";
+pub const RUNS: &str = "runs";
 
 /// This program, which supervises cells and runs the cpu suite.
 pub fn program() -> anyhow::Result<PathBuf> {
@@ -257,6 +257,9 @@ pub fn conclude(
     let text = match campaign.request.goal {
         Goal::Run => crate::commands::run_tables(campaign, &style())?,
         Goal::Screen => terminal::screen_table(&report, &style()),
+        Goal::Ab if campaign.request.is_calibration() => {
+            crate::commands::floor_table(campaign, &report, &style())
+        }
         Goal::Ab => {
             let lines = next_lines(&root, &report);
             let lines: Vec<(&str, &str)> =

@@ -7,12 +7,15 @@ use switchback_device::Backend;
 use switchback_model::cell::{CellKey, Purpose};
 use switchback_model::conditions::Conditions;
 use switchback_model::outcome::Ending;
+use switchback_model::report::Report;
 use switchback_model::side::{Pairing, Side};
 use switchback_model::verdict::ScreenVerdict;
 use switchback_stats::input::{CaseInput, OperatorInput};
+use switchback_stats::judgement::ControlsSummary;
 use switchback_store::campaign_dir::{CampaignDir, CampaignLock};
 use switchback_suites::suite::Suite;
 
+use crate::calibration::{self, Calibration};
 use crate::error::EngineError;
 use crate::evidence::{DigestCache, Evidence};
 use crate::executor::{Executor, Interrupt, end_orphans};
@@ -41,6 +44,9 @@ pub struct Campaign {
     pub(crate) screened: ScreenedOperators,
     pub(crate) screen_evidence: BTreeMap<(String, Side), Evidence>,
     pub(crate) rounds: Rounds,
+    /// The noise floor to show beside the campaign's own: the one kept in its folder, unless another is set.
+    pub floor: Option<Calibration>,
+    pub(crate) controls: Option<ControlsSummary>,
     round_cases: BTreeMap<(String, u32), Vec<CaseInput>>,
     reference: Option<(CellKey, Conditions)>,
     _lock: Option<CampaignLock>,
@@ -96,6 +102,8 @@ impl Campaign {
     ) -> Result<Self, EngineError> {
         let state = State::read(&dir, &request)?;
         let rounds = Rounds::of(&request);
+        let kept = dir.top(calibration::FLOOR_FILE);
+        let floor = if kept.is_file() { Some(Calibration::read(&kept)?) } else { None };
         let mut it = Self {
             dir,
             request,
@@ -106,6 +114,8 @@ impl Campaign {
             screened: BTreeMap::new(),
             screen_evidence: BTreeMap::new(),
             rounds,
+            floor,
+            controls: None,
             round_cases: BTreeMap::new(),
             reference: None,
             _lock: lock,
@@ -216,6 +226,23 @@ impl Campaign {
     #[must_use]
     pub fn rounds(&self) -> &Rounds {
         &self.rounds
+    }
+
+    /// Keeps a floor in the campaign's folder, to be shown whenever it is judged.
+    ///
+    /// # Errors
+    /// The folder cannot be written.
+    pub fn keep_floor(&mut self, floor: Calibration) -> Result<(), EngineError> {
+        self.dir.write_top(calibration::FLOOR_FILE, &floor.text())?;
+        self.floor = Some(floor);
+        Ok(())
+    }
+
+    /// What identical code read, if that is what the campaign measured and `report` is its judgement.
+    #[must_use]
+    pub fn calibration(&self, report: &Report) -> Option<Calibration> {
+        let controls = self.controls.as_ref().filter(|_| self.request.is_calibration())?;
+        Some(Calibration::new(report, controls))
     }
 
     /// Decides who gets another round, once all rounds that the decision takes are there.

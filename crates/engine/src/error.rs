@@ -31,6 +31,17 @@ pub enum EngineError {
     /// Rows that would be compared were measured under different conditions.
     #[error("not comparable: {}", list(.0))]
     Conditions(Vec<Difference>),
+    /// A noise floor is of another machine, or of rows that were timed otherwise.
+    #[error("the floor is another machine's or another way of timing: {}", floors(.0))]
+    OtherFloor(Vec<Difference>),
+    /// A file is no calibration.
+    #[error("`{path}` is no calibration: {detail}")]
+    NoFloor {
+        /// The path.
+        path: PathBuf,
+        /// What is wrong with it.
+        detail: String,
+    },
     /// A folder is a campaign of another request.
     #[error("`{path}` is a campaign of another request: `{field}` is `{there}` there, `{here}` here")]
     OtherRequest {
@@ -77,14 +88,16 @@ impl EngineError {
     #[must_use]
     pub fn exit_code(&self) -> ExitCode {
         match self {
-            Self::Suite(_) | Self::Usage { .. } | Self::OtherRequest { .. } | Self::NoRun { .. } => {
-                ExitCode::Usage
-            }
-            Self::Store(
+            Self::Suite(_)
+            | Self::Usage { .. }
+            | Self::OtherRequest { .. }
+            | Self::NoRun { .. }
+            | Self::NoFloor { .. }
+            | Self::Store(
                 StoreError::NoCampaign { .. } | StoreError::Exists { .. } | StoreError::Damaged { .. },
             ) => ExitCode::Usage,
             Self::Store(_) | Self::Preflight(_) | Self::Executor { .. } => ExitCode::Environment,
-            Self::Conditions(_) => ExitCode::Refused,
+            Self::OtherFloor(_) | Self::Conditions(_) => ExitCode::Refused,
         }
     }
 
@@ -102,6 +115,15 @@ impl EngineError {
             Self::Conditions(differences) => differences
                 .first()
                 .map(|difference| format!("`--allow {}` compares them all the same", difference.field)),
+            Self::OtherFloor(differences) => differences.first().map(|difference| {
+                format!(
+                    "`switchback calibrate` measures this machine's; `--allow {}` shows it all the same",
+                    difference.field
+                )
+            }),
+            Self::NoFloor { .. } => {
+                Some("`switchback calibrate` writes one: `calibration.json` in its folder".into())
+            }
             Self::OtherRequest { .. } => Some(
                 "give another `--out`, or `switchback resume DIR` to go on with the one that is there".into(),
             ),
@@ -144,6 +166,12 @@ fn failed(findings: &[Finding]) -> String {
         })
         .collect();
     texts.join("; ")
+}
+
+fn floors(differences: &[Difference]) -> String {
+    let value = |value: &Option<String>| value.as_ref().map_or("unknown".into(), |it| format!("`{it}`"));
+    let said = |it: &Difference| format!("`{}` is {} there, {} here", it.field, value(&it.a), value(&it.b));
+    differences.iter().map(said).collect::<Vec<_>>().join("; ")
 }
 
 fn list(differences: &[Difference]) -> String {

@@ -17,6 +17,7 @@ use switchback_stats::input::{OperatorInput, Settings};
 use switchback_stats::judgement::OperatorJudgement;
 use switchback_suites::suite;
 
+use crate::calibration::FLOOR;
 use crate::campaign::{Campaign, conditions_of_campaign};
 use crate::error::EngineError;
 use crate::evidence::Evidence;
@@ -35,7 +36,7 @@ use crate::state::Standing;
 pub fn judge(campaign: &mut Campaign) -> Result<Report, EngineError> {
     let request = campaign.request.clone();
     let rounds = read_rounds(campaign)?;
-    let (conditions, identity) = common_conditions(campaign, &rounds)?;
+    let (conditions, mut identity) = common_conditions(campaign, &rounds)?;
     let controls: BTreeSet<String> = schedule::controls(&request, &campaign.screened).into_iter().collect();
     let mut inputs = Vec::new();
     let mut measured: BTreeMap<String, Measured> = BTreeMap::new();
@@ -57,10 +58,15 @@ pub fn judge(campaign: &mut Campaign) -> Result<Report, EngineError> {
         .zip(&judgement.operators)
         .map(|(spec, judged)| operator_report(campaign, spec, judged, &measured[&spec.operator], &controls))
         .collect::<Result<Vec<_>, EngineError>>()?;
+    if let Some(floor) = campaign.floor.as_ref().filter(|_| !conditions.0.is_empty()) {
+        floor.check(&conditions, &request.allowed.iter().cloned().collect())?;
+        identity.insert(FLOOR.to_owned(), floor.sentence());
+    }
+    campaign.controls = Some(judgement.controls.clone());
     let any_round = rounds.values().any(|rounds| !rounds.is_empty());
     let mut findings = findings(campaign, &operators);
     findings.extend(reading_findings(campaign, &rounds)?);
-    Ok(Report {
+    let mut report = Report {
         schema: SCHEMA,
         campaign: campaign.dir.name(),
         switchback: request.switchback.clone(),
@@ -79,7 +85,11 @@ pub fn judge(campaign: &mut Campaign) -> Result<Report, EngineError> {
         elapsed_s: elapsed(campaign),
         stamps: campaign.digests.stamps().clone(),
         findings,
-    })
+    };
+    if request.goal == Goal::Run {
+        crate::runs::fill(campaign, &mut report)?;
+    }
+    Ok(report)
 }
 
 /// A round's evidence, owned.
@@ -206,6 +216,7 @@ fn operator_input(
     controls: &BTreeSet<String>,
 ) -> OperatorInput {
     let screened = campaign.screened.get(name);
+    let calibration = campaign.request.is_calibration();
     let mut remarks = measured.failed_cells.clone();
     if campaign.suite().tunes() && !measured.cases.is_empty() {
         remarks.push(format!("configs were tuned on side {}", campaign.request.tune_on));
@@ -221,8 +232,9 @@ fn operator_input(
     }
     OperatorInput {
         operator: name.to_owned(),
-        control: controls.contains(name),
-        all_identical: screened.is_some_and(|it| it.verdict == ScreenVerdict::NoIrDiff),
+        // Equal sides are identical whatever a compiler that does not compile twice alike makes of them.
+        control: controls.contains(name) || calibration,
+        all_identical: calibration || screened.is_some_and(|it| it.verdict == ScreenVerdict::NoIrDiff),
         outputs_wrong: measured.outputs.worst() == Some(OutputsVerdict::Wrong),
         process_paired: campaign.request.pairing == Pairing::Process,
         order_shuffled: campaign.suite().shuffles_cases(),
@@ -249,7 +261,7 @@ fn operator_report(
     }
     let hints = explain(campaign, spec, screened.map(|it| it.verdict))?;
     let mut it = figures(spec, judged, measured, screened);
-    it.control = controls.contains(&spec.operator);
+    it.control = controls.contains(&spec.operator) || (is_measured && campaign.request.is_calibration());
     it.reasons = reasons;
     it.hints = hints;
     Ok(it)
@@ -401,7 +413,9 @@ fn reading_findings(
     if campaign.request.goal == Goal::Run {
         for spec in &campaign.request.operators {
             if let Standing::Done(attempt) = campaign.state.standing(&spec.operator, Purpose::Run) {
-                let notes = crate::evidence::torn_lines(&attempt.dir.events()?);
+                let log = attempt.dir.events()?;
+                let mut notes = crate::evidence::torn_lines(&log);
+                notes.extend(attempt.outcome.as_ref().and_then(|it| crate::evidence::lost_rows(it, &log)));
                 say(format!("`{}`", spec.operator), &notes);
             }
         }
@@ -419,7 +433,8 @@ fn findings(campaign: &Campaign, operators: &[OperatorReport]) -> Vec<Finding> {
         .filter(|verdict| matches!(verdict, ScreenVerdict::IrChanged | ScreenVerdict::NoIrDiff));
     let (compiled, changed) =
         (compiled.count(), screened.iter().filter(|verdict| **verdict == ScreenVerdict::IrChanged).count());
-    if screened.len() == operators.len() && compiled > 0 && changed == 0 && request.goal != Goal::Run {
+    let switched = request.goal != Goal::Run && !request.is_calibration();
+    if screened.len() == operators.len() && compiled > 0 && changed == 0 && switched {
         let verb = if compiled == 1 { "operator compiles" } else { "operators compile" };
         findings.push(Finding::warning(
             "the switch changes something",

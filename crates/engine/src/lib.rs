@@ -6,6 +6,7 @@
 //! The engine decides what is run and when; it measures nothing itself, and all that it knows of a campaign it reads
 //! from the disk.
 
+pub mod calibration;
 pub mod campaign;
 pub mod cards;
 pub mod code;

@@ -6,16 +6,18 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest, Sha256};
 use switchback_device::Backend;
 use switchback_model::cell::{CellKey, Purpose};
+use switchback_model::conditions::Conditions;
 use switchback_model::event::PROTOCOL;
 use switchback_model::operator::OperatorSpec;
 use switchback_model::order::{Measure, Order, Tuning};
-use switchback_model::side::{CellSides, Side};
+use switchback_model::side::{CellSides, Pairing, Side};
 use switchback_store::StoreError;
 use switchback_store::attempt::{self, AttemptDir};
 use switchback_store::campaign_dir::CampaignDir;
 use switchback_store::path_name::path_name;
 use switchback_suites::suite::{CellRequest, Suite};
 
+use crate::campaign::conditions_of_campaign;
 use crate::request::{Goal, Request};
 use crate::schedule::seed;
 use crate::state::{Standing, State};
@@ -142,6 +144,20 @@ fn measure(
         capture_supported: backend.capture_supported,
         vendor: backend.vendor.to_owned(),
     }
+}
+
+/// Conditions that a round's rows will have, as far as they are known before anything is started.
+#[must_use]
+pub fn conditions_of_rounds(request: &Request, suite: &dyn Suite) -> Conditions {
+    let sides = match request.pairing {
+        Pairing::Duet => CellSides::Both,
+        Pairing::Process => CellSides::A,
+    };
+    let known = request
+        .operators
+        .first()
+        .map(|operator| conditions(request, suite, operator, Purpose::Round(1, sides), None));
+    conditions_of_campaign(&Conditions(known.unwrap_or_default()))
 }
 
 fn conditions(

@@ -162,6 +162,12 @@ impl Request {
         (&self.switch).into()
     }
 
+    /// True if the sides are equal: what is measured is this machine's noise.
+    #[must_use]
+    pub fn is_calibration(&self) -> bool {
+        self.goal == Goal::Ab && self.switch == SwitchTable::default()
+    }
+
     /// Rounds that every operator gets.
     #[must_use]
     pub fn least_rounds(&self) -> u32 {

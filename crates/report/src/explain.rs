@@ -220,7 +220,7 @@ fn noise(lines: &mut Lines, report: &Report, operator: &OperatorReport) {
             ),
         );
     }
-    for sentence in facts::noise(&report.controls) {
+    for sentence in facts::noise_of(report) {
         lines.say("floor", &format!("{}.", first_upper(&sentence)));
     }
     if let (Some(floor), Some((effect, _))) = (report.controls.floor_pct, facts::effect(operator)) {
@@ -235,9 +235,6 @@ fn noise(lines: &mut Lines, report: &Report, operator: &OperatorReport) {
                 },
             );
         }
-    }
-    if let Some(naive) = &report.naive {
-        lines.say("floor", &format!("{}.", first_upper(&facts::naive(naive))));
     }
 }
 

@@ -9,6 +9,9 @@ use switchback_model::verdict::{ScreenVerdict, Verdict};
 use crate::number;
 use crate::text::{count, one_line};
 
+/// The name among the facts of a report under which a floor of another campaign stands, in a sentence.
+const CALIBRATED: &str = "calibrated_floor";
+
 /// Reasons that are said where an operator has no figure; an explanation has them all.
 const TOLD: usize = 3;
 
@@ -357,6 +360,18 @@ pub fn noise(controls: &Controls) -> Vec<String> {
     if let Some(tau) = controls.tau_pct.filter(|tau| *tau > 0.0) {
         out.push(format!("error that more rounds do not remove: {}", number::size_percent(tau)));
     }
+    out
+}
+
+/// All that is to be said of the noise: the campaign's own controls, the naive way, and a floor that was calibrated
+/// before, where it was asked for.
+#[must_use]
+pub fn noise_of(report: &Report) -> Vec<String> {
+    let mut out = noise(&report.controls);
+    out.extend(report.naive.as_ref().map(naive));
+    out.extend(
+        report.identity.get(CALIBRATED).map(|floor| format!("calibrated before: {}", one_line(floor))),
+    );
     out
 }
 

@@ -25,6 +25,8 @@ struct Control {
     latency_us: f64,
     effect: f64,
     error_squared: f64,
+    /// Its index among the cases or units of the analysis.
+    place: usize,
 }
 
 /// A persistent bias: its variance, and the degrees of freedom of that.
@@ -96,9 +98,11 @@ fn largest<'a>(controls: impl Iterator<Item = &'a Control>) -> Option<f64> {
 }
 
 fn unit_controls(analysis: &Analysis) -> Vec<Control> {
-    let controls = analysis.units.iter().filter(|unit| unit.control);
+    let controls = analysis.units.iter().enumerate().filter(|(_, unit)| unit.control);
     controls
-        .filter_map(|unit| Some(control(unit.operator_idx, &unit.group, unit.latency_us, unit.estimate?)))
+        .filter_map(|(place, unit)| {
+            Some(control(place, unit.operator_idx, &unit.group, unit.latency_us, unit.estimate?))
+        })
         .collect()
 }
 
@@ -107,14 +111,17 @@ fn is_control(case: &CaseStat) -> bool {
 }
 
 fn case_controls(analysis: &Analysis) -> Vec<Control> {
-    let controls = analysis.cases.iter().filter(|case| is_control(case));
+    let controls = analysis.cases.iter().enumerate().filter(|(_, case)| is_control(case));
     controls
-        .filter_map(|case| Some(control(case.operator_idx, &case.group, case.latency_us()?, case.estimate?)))
+        .filter_map(|(place, case)| {
+            Some(control(place, case.operator_idx, &case.group, case.latency_us()?, case.estimate?))
+        })
         .collect()
 }
 
-fn control(operator_idx: usize, group: &Group, latency_us: f64, estimate: Estimate) -> Control {
+fn control(place: usize, operator_idx: usize, group: &Group, latency_us: f64, estimate: Estimate) -> Control {
     Control {
+        place,
         operator_idx,
         group: group.clone(),
         latency_us,
@@ -202,21 +209,12 @@ pub(crate) fn summarise(
     if units.is_empty() && cases.is_empty() {
         return ControlsSummary { upper95: 1.0, upper95_operators: 1.0, ..ControlsSummary::default() };
     }
-    let called = |flags: &[bool], is_control: &dyn Fn(usize) -> bool| {
-        flags.iter().enumerate().filter(|(idx, called)| **called && is_control(*idx)).count()
-    };
-    let false_positives = called(cases_called, &|idx| analysis.cases[idx].untouched);
-    let false_positive_operators = called(units_called, &|idx| analysis.units[idx].control);
-    let processes = analysis
-        .units
-        .iter()
-        .filter(|unit| unit.control && unit.estimate.is_some())
-        .map(|unit| unit.effects.len() * if unit.group.process_paired { 2 } else { 1 })
-        .sum();
+    let false_positives = number_called(&cases, cases_called);
+    let false_positive_operators = number_called(&units, units_called);
     ControlsSummary {
         cases: cases.len(),
         operators: units.len(),
-        processes,
+        processes: processes(analysis, &units),
         floor: floor(&cases),
         largest: largest(units.iter().chain(&cases)),
         tau: tau_of(&units.iter().collect::<Vec<_>>()).squared.sqrt(),
@@ -224,15 +222,34 @@ pub(crate) fn summarise(
         false_positive_operators,
         upper95: upper_bound95(false_positives, cases.len()),
         upper95_operators: upper_bound95(false_positive_operators, units.len()),
-        bands: bands(&cases, &units),
+        bands: bands(analysis, &cases, &units, cases_called, units_called),
     }
+}
+
+fn number_called(controls: &[Control], flags: &[bool]) -> usize {
+    controls.iter().filter(|control| flags[control.place]).count()
+}
+
+/// A round is a process, or two where the sides have processes of their own.
+fn processes(analysis: &Analysis, units: &[Control]) -> usize {
+    let of_unit = |control: &Control| {
+        let a_round = if control.group.process_paired { 2 } else { 1 };
+        analysis.units[control.place].effects.len() * a_round
+    };
+    units.iter().map(of_unit).sum()
 }
 
 fn floor(controls: &[Control]) -> Option<f64> {
     quantile(&controls.iter().map(|control| control.effect.abs()).collect::<Vec<_>>(), 0.95)
 }
 
-fn bands(cases: &[Control], units: &[Control]) -> Vec<ControlBand> {
+fn bands(
+    analysis: &Analysis,
+    cases: &[Control],
+    units: &[Control],
+    cases_called: &[bool],
+    units_called: &[bool],
+) -> Vec<ControlBand> {
     let mut groups: Vec<&Group> = cases.iter().chain(units).map(|control| &control.group).collect();
     groups.sort();
     groups.dedup();
@@ -254,7 +271,12 @@ fn bands(cases: &[Control], units: &[Control]) -> Vec<ControlBand> {
                 below_us: Some(BAND_EDGES_US[band + 1]).filter(|edge| edge.is_finite()),
                 cases: cases.len(),
                 floor: floor(&cases),
+                false_positives: number_called(&cases, cases_called),
+                upper95: upper_bound95(number_called(&cases, cases_called), cases.len()),
                 operators: operators.len(),
+                processes: processes(analysis, &operators),
+                false_positive_operators: number_called(&operators, units_called),
+                upper95_operators: upper_bound95(number_called(&operators, units_called), operators.len()),
                 tau: tau_at(units, group, BAND_EDGES_US[band], None).squared.sqrt(),
             });
         }
@@ -284,7 +306,8 @@ mod tests {
     #[test]
     fn a_control_that_is_half_scatter_is_half_a_degree_of_freedom() {
         let group = Group { process_paired: false, timer: "gated".into(), host_bound: false };
-        let it = Control { operator_idx: 0, group, latency_us: 5.0, effect: 0.02, error_squared: 2e-4 };
+        let it =
+            Control { place: 0, operator_idx: 0, group, latency_us: 5.0, effect: 0.02, error_squared: 2e-4 };
         let tau = tau_of(&[&it; 6]);
         assert!((tau.squared - 2e-4).abs() < 1e-12 && (tau.df - 3.0).abs() < 1e-9, "{tau:?}");
         let calm = Control { effect: 0.01, ..it };
@@ -295,6 +318,7 @@ mod tests {
     fn bands_with_eight_controls_speak_for_themselves() {
         let group = Group { process_paired: false, timer: "gated".into(), host_bound: false };
         let at = |latency_us: f64, effect: f64| Control {
+            place: 0,
             operator_idx: 0,
             group: group.clone(),
             latency_us,

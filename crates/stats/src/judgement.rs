@@ -147,8 +147,18 @@ pub struct ControlBand {
     pub cases: usize,
     /// 95 % of their |effect| are at most this; `None` without cases.
     pub floor: Option<f64>,
-    /// Control operators in the band.
+    /// Control cases that the rule for cases would have called different.
+    pub false_positives: usize,
+    /// 95 % upper bound of that rate; 1 without cases.
+    pub upper95: f64,
+    /// Control operators in the band, by the geometric mean of their latencies.
     pub operators: usize,
+    /// Processes that they were measured in.
+    pub processes: usize,
+    /// Those of them that the rule for operators would have called `FASTER` or `SLOWER`.
+    pub false_positive_operators: usize,
+    /// 95 % upper bound of that rate; 1 without operators.
+    pub upper95_operators: f64,
     /// Persistent bias used for operators in this band; from all thinly filled bands together when below 8 operators.
     pub tau: f64,
 }

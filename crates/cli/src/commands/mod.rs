@@ -1,6 +1,7 @@
 //! A file a command; what they share is in `session`.
 
 mod ab;
+mod calibrate;
 mod compare;
 mod cpu_suite;
 mod demo;
@@ -19,6 +20,7 @@ use switchback_model::exit_code::ExitCode;
 use crate::args::{Cli, Command};
 use crate::progress::Volume;
 
+pub use calibrate::table as floor_table;
 pub use run::tables as run_tables;
 
 /// How a command ended: the exit code of its supervisor or suite is passed on as it is.
@@ -52,6 +54,7 @@ pub fn run(cli: Cli) -> anyhow::Result<Ended> {
         Command::Run(args) => run::run(&args, volume)?,
         Command::Screen(args) => screen::run(&args, volume)?,
         Command::Ab(args) => ab::run(&args, volume)?,
+        Command::Calibrate(args) => calibrate::run(&args, volume)?,
         Command::Resume(args) => resume::run(&args, volume)?,
         Command::Plan(args) => plan::run(&args, volume)?,
         Command::Compare(args) => compare::run(&args)?,

@@ -1,5 +1,6 @@
 //! `report`: a campaign's report again, in any format; `--explain` says why.
 
+use switchback_engine::calibration::Calibration;
 use switchback_engine::request::Goal;
 use switchback_engine::{judge, prepare};
 use switchback_model::conditions;
@@ -18,6 +19,9 @@ pub fn run(args: &ReportArgs, volume: Volume) -> anyhow::Result<ExitCode> {
     let allowed = conditions::check_fields(args.allow.iter().map(String::as_str))?;
     let mut campaign = prepare::read(&args.dir, &session::program()?)?;
     campaign.request.allowed.extend(allowed);
+    if let Some(path) = &args.floor {
+        campaign.floor = Some(Calibration::read(path)?);
+    }
     let report = judge::judge(&mut campaign)?;
     if let Some(operator) = &args.explain {
         let text = explain::operator(&report, operator).ok_or_else(|| unknown(&report, operator))?;
@@ -34,6 +38,9 @@ pub fn run(args: &ReportArgs, volume: Volume) -> anyhow::Result<ExitCode> {
         FormatArg::Terminal => match campaign.request.goal {
             Goal::Run => super::run_tables(&campaign, &session::style())?,
             Goal::Screen => terminal::screen_table(&report, &session::style()),
+            Goal::Ab if campaign.request.is_calibration() => {
+                super::floor_table(&campaign, &report, &session::style())
+            }
             Goal::Ab => terminal::render(&report, &session::style(), &[]),
         },
         FormatArg::Markdown => markdown::render(&report),

@@ -268,8 +268,7 @@ fn details(out: &mut String, standing: Standing, operator: &OperatorReport) {
 
 fn noise(out: &mut String, report: &Report) {
     out.push_str("## Noise\n\n");
-    for sentence in facts::noise(&report.controls).into_iter().chain(report.naive.as_ref().map(facts::naive))
-    {
+    for sentence in facts::noise_of(report) {
         out.push_str(&format!("- {sentence}\n"));
     }
     out.push('\n');

@@ -4,6 +4,7 @@
 //! than the width, save those that the caller hands in to be copied (paths, commands).
 
 mod cases;
+mod floor;
 pub(crate) mod grid;
 mod report;
 mod run;
@@ -15,6 +16,7 @@ use crate::facts::Standing;
 
 pub(crate) use cases::case_remarks;
 pub use cases::cases_table;
+pub use floor::{FloorReport, FloorRow, floor_table};
 pub use report::render;
 pub use run::{RunReport, RunRow, run_table};
 pub use screen::screen_table;

@@ -228,8 +228,7 @@ fn noise(out: &mut String, style: TerminalStyle, report: &Report) {
         return;
     }
     let mut label = "noise";
-    for sentence in facts::noise(&report.controls).into_iter().chain(report.naive.as_ref().map(facts::naive))
-    {
+    for sentence in facts::noise_of(report) {
         labelled(out, style, label, &sentence);
         label = "";
     }
