@@ -224,6 +224,12 @@ pub struct ScreenArgs {
     /// The switch.
     #[command(flatten)]
     pub switch: SwitchArgs,
+    /// A switch to be screened by itself, as for `--switch`; repeated, each has a column of its own.
+    #[arg(long, value_name = "NAME[=OFF:ON]")]
+    pub each_switch: Vec<String>,
+    /// Screen without a card, from what this run, campaign or folder recorded on side A.
+    #[arg(long, value_name = "RUN")]
+    pub from: Option<PathBuf>,
     /// The suite.
     #[command(flatten)]
     pub suite: SuiteArgs,
@@ -439,6 +445,8 @@ pub enum IrCommand {
     Diff(IrDiffArgs),
     /// Digests per kernel, variant and stage, and one over everything.
     Fingerprint(IrFingerprintArgs),
+    /// Compile what was recorded again, without a card, and say whether it comes out as recorded.
+    Recompile(IrRecompileArgs),
 }
 
 /// Arguments of `ir diff`.
@@ -467,6 +475,26 @@ pub struct IrFingerprintArgs {
     /// Print JSON, an object a line.
     #[arg(long)]
     pub json: bool,
+}
+
+/// Arguments of `ir recompile`.
+#[derive(Debug, Args)]
+pub struct IrRecompileArgs {
+    /// A campaign, a run, an attempt, or any folder with `.ttir` and its `.json` (`TRITON_CACHE_DIR`).
+    #[arg(value_name = "SOURCE")]
+    pub source: PathBuf,
+    /// Operators of the recording; of a plain folder kernels [default: all].
+    #[arg(value_name = "OP")]
+    pub operators: Vec<String>,
+    /// Interpreter with Triton, which is all that it needs [default: the recording's, else `python3`].
+    #[arg(long, value_name = "PATH", env = "SWITCHBACK_PYTHON")]
+    pub python: Option<String>,
+    /// A variable of the compiler's environment; `NAME=` unsets it.
+    #[arg(long = "env", value_name = "NAME=VALUE")]
+    pub env: Vec<String>,
+    /// New folder that keeps the texts; `ir diff` compares them.
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
 }
 
 /// Arguments of `doctor`.

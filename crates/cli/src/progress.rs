@@ -123,3 +123,34 @@ impl Observer for Progress {
         }
     }
 }
+
+/// Kernels that are compiled, on a moving line.
+pub struct Kernels(ProgressBar);
+
+impl Kernels {
+    /// Progress on this process's stderr.
+    pub fn new(volume: Volume) -> Self {
+        let watched = std::io::stderr().is_terminal() && volume > Volume::Quiet;
+        let bar = ProgressBar::with_draw_target(
+            None,
+            if watched { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() },
+        );
+        let style = ProgressStyle::with_template(
+            "compile  {pos}/{len} kernels  {bar:30}  {elapsed} so far, {eta} left",
+        )
+        .unwrap_or_else(|_| ProgressStyle::default_bar());
+        bar.set_style(style);
+        Self(bar)
+    }
+
+    /// So many are done of all.
+    pub fn set(&self, done: usize, all: usize) {
+        self.0.set_length(all as u64);
+        self.0.set_position(done as u64);
+    }
+
+    /// Takes the moving line away.
+    pub fn finish(&self) {
+        self.0.finish_and_clear();
+    }
+}

@@ -53,14 +53,20 @@ pub fn print(text: &str) {
     }
 }
 
-/// The suite's options from its arguments.
-pub fn suite_options(args: &SuiteArgs) -> anyhow::Result<SuiteOptions> {
+/// Variables as `--env` gives them; the last one of a name counts.
+pub fn variables(texts: &[String]) -> anyhow::Result<switch::Variables> {
     let mut env = switch::Variables::new();
-    for text in &args.env {
+    for text in texts {
         let mut one = Switch::default();
         one.set(Side::A, text)?;
         env.extend(one.a);
     }
+    Ok(env)
+}
+
+/// The suite's options from its arguments.
+pub fn suite_options(args: &SuiteArgs) -> anyhow::Result<SuiteOptions> {
+    let env = variables(&args.env)?;
     let absolute = |path: &Option<PathBuf>| -> anyhow::Result<Option<PathBuf>> {
         path.as_ref()
             .map(|path| {
@@ -218,8 +224,8 @@ pub fn drive(campaign: &mut Campaign, volume: Volume) -> anyhow::Result<Drive> {
     Ok(drive?)
 }
 
-/// Counts Ctrl-C and TERM: the first ends cells cleanly, the second kills them.
-fn watch_signals(interrupt: &Interrupt) -> anyhow::Result<signal_hook::iterator::Handle> {
+/// Counts Ctrl-C and TERM: the first ends what runs cleanly, the second kills it.
+pub fn watch_signals(interrupt: &Interrupt) -> anyhow::Result<signal_hook::iterator::Handle> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
     let mut signals =
         signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP]).context("cannot watch for Ctrl-C")?;
@@ -228,8 +234,11 @@ fn watch_signals(interrupt: &Interrupt) -> anyhow::Result<signal_hook::iterator:
     std::thread::spawn(move || {
         for _ in &mut signals {
             interrupt.request();
-            let text =
-                if interrupt.count() == 1 { "ending cells; once more kills them" } else { "killing cells" };
+            let text = if interrupt.count() == 1 {
+                "ending what runs; once more kills it"
+            } else {
+                "killing what runs"
+            };
             anstream::eprintln!("note: {text}");
         }
     });

@@ -62,6 +62,30 @@ pub enum EngineError {
         /// What was looked for.
         detail: String,
     },
+    /// The interpreter has no compiler that could compile recorded kernels again.
+    #[error("`{python}` cannot compile the recording: {detail}")]
+    NoCompiler {
+        /// The interpreter as it was started.
+        python: String,
+        /// What is missing.
+        detail: String,
+    },
+    /// Recorded kernels, compiled again, are not what was recorded: nothing this compiler says of a switch counts.
+    #[error(
+        "side A compiled again is not what was recorded: {detail}; recorded by {recorded_by}, compiled again by \
+         {compiled_by}"
+    )]
+    NotReproduced {
+        /// Which kernels differ, and where.
+        detail: String,
+        /// The recording's versions.
+        recorded_by: String,
+        /// The versions here.
+        compiled_by: String,
+    },
+    /// The user asked to stop.
+    #[error("interrupted")]
+    Interrupted,
     /// A supervisor could not be started or watched.
     #[error("cannot run `switchback cell` for `{cell}`")]
     Executor {
@@ -96,8 +120,11 @@ impl EngineError {
             | Self::Store(
                 StoreError::NoCampaign { .. } | StoreError::Exists { .. } | StoreError::Damaged { .. },
             ) => ExitCode::Usage,
-            Self::Store(_) | Self::Preflight(_) | Self::Executor { .. } => ExitCode::Environment,
-            Self::OtherFloor(_) | Self::Conditions(_) => ExitCode::Refused,
+            Self::Store(_) | Self::Preflight(_) | Self::NoCompiler { .. } | Self::Executor { .. } => {
+                ExitCode::Environment
+            }
+            Self::OtherFloor(_) | Self::Conditions(_) | Self::NotReproduced { .. } => ExitCode::Refused,
+            Self::Interrupted => ExitCode::Interrupted,
         }
     }
 
@@ -127,7 +154,15 @@ impl EngineError {
             Self::OtherRequest { .. } => Some(
                 "give another `--out`, or `switchback resume DIR` to go on with the one that is there".into(),
             ),
-            Self::NoRun { .. } | Self::Executor { .. } => None,
+            Self::NoCompiler { .. } => {
+                Some("`--python` names an interpreter with the recording's Triton; no card is needed".into())
+            }
+            Self::NotReproduced { .. } => Some(
+                "`--python` names the interpreter that recorded, `--env NAME=VALUE` what was set there; \
+                 `switchback ir recompile` shows each kernel"
+                    .into(),
+            ),
+            Self::NoRun { .. } | Self::Interrupted | Self::Executor { .. } => None,
         }
     }
 }

@@ -26,6 +26,7 @@ pub mod plan;
 pub mod preflight;
 pub mod prepare;
 pub mod program;
+pub mod recompile;
 pub mod request;
 pub mod rescore;
 pub mod rounds;

@@ -16,6 +16,7 @@ pub mod ir_fingerprint;
 pub mod json;
 pub mod markdown;
 pub mod number;
+pub mod switches;
 pub mod terminal;
 pub mod text;
 pub mod tsv;

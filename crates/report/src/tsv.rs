@@ -324,12 +324,12 @@ fn seconds(value: f64) -> String {
 }
 
 /// A table in the making: all of its fields are escaped here and nowhere else.
-struct Table {
+pub(crate) struct Table {
     text: String,
 }
 
 impl Table {
-    fn new(header: &[&str]) -> Self {
+    pub(crate) fn new(header: &[&str]) -> Self {
         Self { text: header.join("\t") }
     }
 
@@ -338,7 +338,7 @@ impl Table {
     }
 
     /// Begins a line.
-    fn row<T: AsRef<str>>(&mut self, fields: impl IntoIterator<Item = T>) {
+    pub(crate) fn row<T: AsRef<str>>(&mut self, fields: impl IntoIterator<Item = T>) {
         self.text.push('\n');
         for (index, field) in fields.into_iter().enumerate() {
             if index > 0 {
@@ -349,14 +349,14 @@ impl Table {
     }
 
     /// Goes on with the line.
-    fn more<T: AsRef<str>>(&mut self, fields: impl IntoIterator<Item = T>) {
+    pub(crate) fn more<T: AsRef<str>>(&mut self, fields: impl IntoIterator<Item = T>) {
         for field in fields {
             self.text.push('\t');
             self.text.push_str(&escaped(field.as_ref()));
         }
     }
 
-    fn text(mut self) -> String {
+    pub(crate) fn text(mut self) -> String {
         self.text.push('\n');
         self.text
     }

@@ -21,7 +21,7 @@ use crate::args::{Cli, Command};
 use crate::progress::Volume;
 
 pub use calibrate::table as floor_table;
-pub use run::tables as run_tables;
+pub use run::{reports as run_reports, tables as run_tables};
 
 /// How a command ended: the exit code of its supervisor or suite is passed on as it is.
 pub enum Ended {
@@ -60,7 +60,7 @@ pub fn run(cli: Cli) -> anyhow::Result<Ended> {
         Command::Compare(args) => compare::run(&args)?,
         Command::Report(args) => report::run(&args, volume)?,
         Command::Rescore(args) => rescore::run(&args, volume)?,
-        Command::Ir(command) => ir::run(&command)?,
+        Command::Ir(command) => ir::run(&command, volume)?,
         Command::Doctor(args) => doctor::run(&args)?,
         Command::Cell(args) => return Ok(Ended::Raw(switchback_cell::supervise(&args.order))),
         Command::CpuSuite(command) => return Ok(Ended::Raw(cpu_suite::run(&command)?)),

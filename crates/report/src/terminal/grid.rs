@@ -3,6 +3,8 @@
 //! No table crate: none of them lets a row end early and its remark run on over the columns that it does not use,
 //! which is what keeps "not measured" rows free of anything that looks like a figure.
 
+use std::borrow::Cow;
+
 use anstyle::Style;
 
 use super::{LABEL, TerminalStyle};
@@ -19,17 +21,17 @@ const FIRST_COLUMNS: usize = 44;
 
 /// A column's title and side.
 pub(crate) struct Column {
-    pub title: &'static str,
+    pub title: Cow<'static, str>,
     pub right: bool,
 }
 
 impl Column {
     pub(crate) const fn left(title: &'static str) -> Self {
-        Self { title, right: false }
+        Self { title: Cow::Borrowed(title), right: false }
     }
 
     pub(crate) const fn right(title: &'static str) -> Self {
-        Self { title, right: true }
+        Self { title: Cow::Borrowed(title), right: true }
     }
 }
 
@@ -66,7 +68,7 @@ pub(crate) fn labelled(out: &mut String, style: TerminalStyle, label: &str, text
 pub(crate) fn table(out: &mut String, style: TerminalStyle, columns: &[Column], rows: &[Row]) {
     let natural = |index: usize| {
         let cells = rows.iter().filter_map(|row| row.cells.get(index)).map(|(text, _)| width(text));
-        cells.max().unwrap_or(0).max(width(columns[index].title))
+        cells.max().unwrap_or(0).max(width(&columns[index].title))
     };
     let mut widths: Vec<usize> = (0..columns.len()).map(natural).collect();
     let others: usize = widths.iter().skip(1).sum();
@@ -74,7 +76,7 @@ pub(crate) fn table(out: &mut String, style: TerminalStyle, columns: &[Column], 
     let gap = if room(2) >= 8.min(widths[0]) { 2 } else { 1 };
     widths[0] = widths[0].min(room(gap).min(FIRST_COLUMNS)).max(4);
 
-    let header = columns.iter().map(|column| (column.title.to_owned(), LABEL)).collect();
+    let header = columns.iter().map(|column| (column.title.clone().into_owned(), LABEL)).collect();
     line(out, style, columns, &widths, gap, &Row { cells: header, remark: String::new() });
     for row in rows {
         line(out, style, columns, &widths, gap, row);

@@ -2,14 +2,19 @@
 
 mod diff;
 mod fingerprint;
+mod recompile;
 
 use switchback_model::exit_code::ExitCode;
 
 use crate::args::IrCommand;
+use crate::progress::Volume;
 
-pub fn run(command: &IrCommand) -> anyhow::Result<ExitCode> {
+pub use recompile::{each as each_switch, screen as screen_from};
+
+pub fn run(command: &IrCommand, volume: Volume) -> anyhow::Result<ExitCode> {
     match command {
         IrCommand::Diff(args) => diff::run(args),
         IrCommand::Fingerprint(args) => fingerprint::run(args),
+        IrCommand::Recompile(args) => recompile::run(args, volume),
     }
 }
