@@ -413,6 +413,9 @@ pub struct ReportArgs {
     /// Say in sentences why an operator's verdict is what it is.
     #[arg(long, value_name = "OP")]
     pub explain: Option<String>,
+    /// List an operator's cases, each interval as a bar.
+    #[arg(long, value_name = "OP", conflicts_with = "explain")]
+    pub cases: Option<String>,
     /// A floor that `calibrate` wrote (the file, or its folder), to be shown beside the campaign's own.
     #[arg(long, value_name = "FILE", env = "SWITCHBACK_FLOOR")]
     pub floor: Option<PathBuf>,

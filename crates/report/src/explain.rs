@@ -61,6 +61,7 @@ fn explain(report: &Report, operator: &OperatorReport) -> String {
     }
     code(&mut lines, operator);
     if standing.has_figures() {
+        lines.say("evidence", &format!("{}.", first_upper(&facts::evidence(report, operator))));
         rounds(&mut lines, report, operator);
         noise(&mut lines, report, operator);
     }
@@ -220,7 +221,7 @@ fn noise(lines: &mut Lines, report: &Report, operator: &OperatorReport) {
             ),
         );
     }
-    for sentence in facts::noise_of(report) {
+    for sentence in facts::noise(&report.controls) {
         lines.say("floor", &format!("{}.", first_upper(&sentence)));
     }
     if let (Some(floor), Some((effect, _))) = (report.controls.floor_pct, facts::effect(operator)) {
@@ -235,6 +236,9 @@ fn noise(lines: &mut Lines, report: &Report, operator: &OperatorReport) {
                 },
             );
         }
+    }
+    for sentence in facts::noise_beside(report) {
+        lines.say("floor", &format!("{}.", first_upper(&sentence)));
     }
 }
 

@@ -4,10 +4,17 @@
 
 use switchback_model::event::OutputsVerdict;
 use switchback_model::report::{CaseReport, Controls, Naive, OperatorReport, Report};
+use switchback_model::side::Pairing;
 use switchback_model::verdict::{ScreenVerdict, Verdict};
 
 use crate::number;
 use crate::text::{count, one_line};
+
+/// The beginning of the sentence among an operator's reasons that says on which side its configs were tuned.
+const TUNED_ON: &str = "configs were tuned on side ";
+
+/// What is noted beside a case whose process did not run the code of the isolated cells.
+const PROOF_FAILED: &str = "the duet proof failed";
 
 /// The name among the facts of a report under which a floor of another campaign stands, in a sentence.
 const CALIBRATED: &str = "calibrated_floor";
@@ -252,6 +259,66 @@ pub fn rounds_measured(report: &Report) -> String {
     }
 }
 
+/// What an operator's figures rest on, in one line: rounds, timer, floor, clocks, the sides' code, outputs, tuning. Says
+/// of each what is known, and that it is not where it is not.
+#[must_use]
+pub fn evidence(report: &Report, operator: &OperatorReport) -> String {
+    let mut parts = Vec::new();
+    let mut rounds = count(operator.rounds, "round", "rounds");
+    if let (Some(a), Some(b)) = (operator.noise_a_pct, operator.noise_b_pct) {
+        rounds.push_str(&format!(
+            ", one side moves {} (A) and {} (B)",
+            number::size_percent(a),
+            number::size_percent(b)
+        ));
+    }
+    parts.push(rounds);
+    let mut timers: Vec<(String, usize)> = Vec::new();
+    for timer in operator.cases.iter().filter_map(|case| case.timer).map(|timer| timer.to_string()) {
+        match timers.iter_mut().find(|(name, _)| *name == timer) {
+            Some((_, cases)) => *cases += 1,
+            None => timers.push((timer, 1)),
+        }
+    }
+    parts.push(match &timers[..] {
+        [] => "timer not known".into(),
+        [(timer, _)] => format!("timer {timer}"),
+        several => {
+            let words: Vec<String> =
+                several.iter().map(|(timer, cases)| format!("{timer} in {cases}")).collect();
+            format!("timers {}", words.join(", "))
+        }
+    });
+    parts.push(report.controls.floor_pct.filter(|_| report.controls.cases > 0).map_or_else(
+        || "floor not measured".into(),
+        |floor| {
+            let cases = count(report.controls.cases, "case", "cases");
+            format!("floor ±{} ({cases} of identical code)", number::size_percent(floor))
+        },
+    ));
+    parts.push(
+        report
+            .conditions
+            .get("clock_lock")
+            .map_or_else(|| "clocks not recorded".into(), |lock| format!("clock lock {}", one_line(lock))),
+    );
+    let unproven = operator
+        .cases
+        .iter()
+        .filter(|case| case.notes.iter().any(|note| note.contains(PROOF_FAILED)))
+        .count() as u64;
+    parts.push(match (report.pairing, unproven) {
+        (Some(Pairing::Duet), 0) => "no case failed the duet proof".into(),
+        (Some(Pairing::Duet), cases) => format!("duet proof failed in {}", count(cases, "case", "cases")),
+        (Some(Pairing::Process), _) => "a process a side".into(),
+        (None, _) => "pairing not known".into(),
+    });
+    parts.push(format!("outputs {}", OutputsTally::of(operator).sentence()));
+    let tuned = operator.reasons.iter().find_map(|reason| reason.strip_prefix(TUNED_ON));
+    parts.push(tuned.map_or_else(|| "not tuned".into(), |side| format!("tuned on {}", one_line(side))));
+    parts.join("; ")
+}
+
 /// How many operators have which screening verdict, and how many have none yet.
 #[must_use]
 pub fn screen_counts(report: &Report) -> ([(ScreenVerdict, usize); 4], usize) {
@@ -368,11 +435,16 @@ pub fn noise(controls: &Controls) -> Vec<String> {
 #[must_use]
 pub fn noise_of(report: &Report) -> Vec<String> {
     let mut out = noise(&report.controls);
-    out.extend(report.naive.as_ref().map(naive));
-    out.extend(
-        report.identity.get(CALIBRATED).map(|floor| format!("calibrated before: {}", one_line(floor))),
-    );
+    out.extend(noise_beside(report));
     out
+}
+
+/// The naive way and the calibrated floor alone.
+#[must_use]
+pub fn noise_beside(report: &Report) -> Vec<String> {
+    let calibrated = report.identity.get(CALIBRATED);
+    let calibrated = calibrated.map(|floor| format!("calibrated before: {}", one_line(floor)));
+    report.naive.as_ref().map(naive).into_iter().chain(calibrated).collect()
 }
 
 /// What the same cases read the naive way.

@@ -248,3 +248,38 @@ fn a_row_without_a_figure_has_its_first_hint_but_for_code_that_was_not_compiled(
     assert!(text.contains("measure   1 control, duet, 4 rounds"), "{text}");
     assert!(!text.contains("second hint"), "{text}");
 }
+
+#[test]
+fn an_operators_cases_with_bars_and_what_they_rest_on() {
+    let mut report = samples::demo();
+    report.operators[4].reasons.push("configs were tuned on side A".into());
+    let wide = terminal::operator_with_cases(&report, &report.operators[4], &TerminalStyle::plain(140));
+    let narrow = terminal::operator_with_cases(&report, &report.operators[4], &TerminalStyle::plain(60));
+    let unmeasured = terminal::operator_with_cases(&report, &report.operators[0], &TerminalStyle::plain(80));
+    insta::assert_snapshot!(format!("{wide}\n{narrow}\n{unmeasured}"));
+}
+
+#[test]
+fn evidence_of_all_operators() {
+    insta::assert_snapshot!(terminal::evidence(&samples::demo(), &TerminalStyle::plain(100)));
+}
+
+#[test]
+fn evidence_says_what_is_not_known_and_what_failed() {
+    let mut report = samples::demo();
+    report.conditions.0.insert("clock_lock".into(), "1980 MHz".into());
+    report.operators[4].cases[0].notes.push("round 2: the duet proof failed: `k` differs at ptx".into());
+    let told = switchback_report::facts::evidence(&report, &report.operators[4]);
+    for part in
+        ["clock lock 1980 MHz", "duet proof failed in 1 case", "not tuned", "timers wall in 3, direct in 1"]
+    {
+        assert!(told.contains(part), "{told}");
+    }
+    report.pairing = Some(switchback_model::side::Pairing::Process);
+    report.controls = switchback_model::report::Controls::default();
+    report.operators[3].cases.clear();
+    let told = switchback_report::facts::evidence(&report, &report.operators[3]);
+    for part in ["a process a side", "floor not measured", "timer not known"] {
+        assert!(told.contains(part), "{told}");
+    }
+}

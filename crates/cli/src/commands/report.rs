@@ -28,6 +28,12 @@ pub fn run(args: &ReportArgs, volume: Volume) -> anyhow::Result<ExitCode> {
         session::print(&text);
         return Ok(ExitCode::Success);
     }
+    if let Some(operator) = &args.cases {
+        let found = report.operators.iter().find(|it| it.operator == *operator || it.spec == *operator);
+        let found = found.ok_or_else(|| unknown(&report, operator))?;
+        session::print(&terminal::operator_with_cases(&report, found, &session::style()));
+        return Ok(ExitCode::Success);
+    }
     // The files are derived; a folder that cannot be written (another machine's, a read-only copy) is read all the same.
     if let Err(error) = exports::write(&campaign, &report)
         && volume > Volume::Quiet
@@ -41,7 +47,13 @@ pub fn run(args: &ReportArgs, volume: Volume) -> anyhow::Result<ExitCode> {
             Goal::Ab if campaign.request.is_calibration() => {
                 super::floor_table(&campaign, &report, &session::style())
             }
-            Goal::Ab => terminal::render(&report, &session::style(), &[]),
+            Goal::Ab => {
+                let mut text = terminal::render(&report, &session::style(), &[]);
+                if volume == Volume::Verbose {
+                    text.push_str(&terminal::evidence(&report, &session::style()));
+                }
+                text
+            }
         },
         FormatArg::Markdown => markdown::render(&report),
         FormatArg::Json => json::render(&report),

@@ -1,26 +1,32 @@
-//! The table of one operator's cases.
+//! The table of one operator's cases, each interval as a small bar where the width allows.
 
 use anstyle::Style;
 use switchback_model::event::OutputsVerdict;
 use switchback_model::report::{CaseReport, OperatorReport};
 
-use super::grid::{Column, Row, table};
+use super::bars::{LEAST_COLUMNS, MOST_COLUMNS, Scale};
+use super::grid::{Column, REMARK_COLUMNS, Row, table};
 use super::{FAINT, TerminalStyle};
 use crate::facts;
 use crate::number;
-use crate::text::{one_line, printable};
+use crate::text::{one_line, printable, width, wrap};
 
 /// Q-value up to which a case counts as different (Benjamini-Hochberg).
 pub(crate) const SIGNIFICANT_Q: f64 = 0.05;
 
+/// Columns between two columns of the table.
+const GAP: usize = 2;
+
 /// Lists an operator's cases in the order they were measured; latencies are microseconds.
+///
+/// Bars share one scale. They are left out where they would take the room of the figures or the remarks.
 #[must_use]
 pub fn cases_table(operator: &OperatorReport, style: &TerminalStyle) -> String {
     let mut out = String::new();
     if operator.cases.is_empty() {
         return "no case was measured\n".into();
     }
-    let columns = [
+    let mut columns = vec![
         Column::left("case"),
         Column::left("timer"),
         Column::right("A us"),
@@ -28,7 +34,7 @@ pub fn cases_table(operator: &OperatorReport, style: &TerminalStyle) -> String {
         Column::right("B against A"),
         Column::left("95 % interval"),
     ];
-    let rows: Vec<Row> = operator
+    let mut rows: Vec<Row> = operator
         .cases
         .iter()
         .map(|case| {
@@ -49,8 +55,40 @@ pub fn cases_table(operator: &OperatorReport, style: &TerminalStyle) -> String {
             row.remark(case_remarks(case).join(", "))
         })
         .collect();
+    let scale = scale(operator, style, &columns, &rows);
+    if let Some(scale) = scale {
+        columns.push(Column::left("interval"));
+        for (row, case) in rows.iter_mut().zip(&operator.cases) {
+            let bar = facts::case_effect(operator, case)
+                .map_or_else(String::new, |(effect, interval)| scale.bar(effect, interval));
+            row.cells.push((bar, Style::new()));
+        }
+    }
     table(&mut out, *style, &columns, &rows);
+    if let Some(scale) = scale {
+        out.push_str(&wrap(&scale.legend(), style.columns()).join("\n"));
+        out.push('\n');
+    }
     out
+}
+
+/// A scale on the columns that figures and remarks leave, if those suffice for bars.
+fn scale(
+    operator: &OperatorReport,
+    style: &TerminalStyle,
+    columns: &[Column],
+    rows: &[Row],
+) -> Option<Scale> {
+    let effects: Vec<_> =
+        operator.cases.iter().filter_map(|case| facts::case_effect(operator, case)).collect();
+    let natural = |index: usize| {
+        let cells = rows.iter().filter_map(|row| row.cells.get(index)).map(|(text, _)| width(text));
+        cells.max().unwrap_or(0).max(width(&columns[index].title))
+    };
+    let figures: usize = (0..columns.len()).map(|index| natural(index) + GAP).sum();
+    let remarks = rows.iter().map(|row| width(&row.remark)).max().unwrap_or(0).min(REMARK_COLUMNS);
+    let room = style.columns().saturating_sub(figures + remarks + GAP).min(MOST_COLUMNS);
+    (room >= LEAST_COLUMNS).then(|| Scale::of(&effects, room)).flatten()
 }
 
 /// What is to be said beside a case.

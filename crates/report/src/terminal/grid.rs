@@ -14,7 +14,7 @@ use crate::text::{cut, pad_left, pad_right, width, wrap};
 pub(crate) const LABEL_COLUMNS: usize = 10;
 
 /// Narrowest a remark gets beside its row; below that it has lines of its own.
-const REMARK_COLUMNS: usize = 24;
+pub(crate) const REMARK_COLUMNS: usize = 24;
 
 /// Most columns of the first column.
 const FIRST_COLUMNS: usize = 44;

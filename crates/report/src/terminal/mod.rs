@@ -3,7 +3,9 @@
 //! Width and colour are arguments; the caller knows the terminal. From a width of 60 columns on no line is longer
 //! than the width, save those that the caller hands in to be copied (paths, commands).
 
+mod bars;
 mod cases;
+mod evidence;
 mod floor;
 pub(crate) mod grid;
 mod report;
@@ -16,6 +18,7 @@ use crate::facts::Standing;
 
 pub(crate) use cases::case_remarks;
 pub use cases::cases_table;
+pub use evidence::{evidence, operator_with_cases};
 pub use floor::{FloorReport, FloorRow, floor_table};
 pub use report::render;
 pub use run::{RunReport, RunRow, run_table};
