@@ -25,5 +25,9 @@ def run(x):
     return out
 
 
+def roundings(x):
+    return x.shape[1]
+
+
 def reference(x):
     return inputs.wide(x).cumsum(dim=-1)

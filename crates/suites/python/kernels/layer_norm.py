@@ -37,6 +37,10 @@ def run(x, weight, bias):
     return out
 
 
+def roundings(x, weight, bias):
+    return 2 * x.shape[-1] + 8
+
+
 def reference(x, weight, bias):
     x, weight, bias = (inputs.wide(tensor) for tensor in (x, weight, bias))
     return torch.nn.functional.layer_norm(x, x.shape[-1:], weight, bias, EPSILON)

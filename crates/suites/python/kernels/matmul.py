@@ -69,5 +69,9 @@ def run(a, b):
     return out
 
 
+def roundings(a, b):
+    return a.shape[1]
+
+
 def reference(a, b):
     return inputs.wide(a) @ inputs.wide(b)

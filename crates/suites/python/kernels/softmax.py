@@ -30,5 +30,9 @@ def run(x):
     return out
 
 
+def roundings(x):
+    return x.shape[1] + 8
+
+
 def reference(x):
     return torch.softmax(inputs.wide(x), dim=-1)

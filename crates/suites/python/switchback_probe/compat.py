@@ -4,6 +4,7 @@ All knowledge of a version lives here. Functions take the `triton` module as fou
 than compare version numbers where they can, and raise `Unsupported` with the reason where there is nothing to use.
 """
 
+import collections
 import functools
 import hashlib
 import importlib
@@ -53,6 +54,55 @@ def autotuner_class():
 def config_class():
     """The class of a tuner's configs."""
     return module("triton.runtime.autotuner").Config
+
+
+def jit_function_class():
+    """The class of functions that are compiled and launched."""
+    jit = module("triton.runtime.jit")
+    found = getattr(jit, "JITFunction", None)
+    if found is None:
+        raise Unsupported("`triton.runtime.jit.JITFunction` is not there")
+    return found
+
+
+def kernel_cache_fields(function):
+    """Attributes of a `JITFunction` that hold compiled kernels, each with what makes an empty one of a value.
+
+    Up to 3.2 `cache` (and the binder, made under some environment, apart); from 3.3 on `device_caches`, whose entries
+    hold kernels and binder. Both are a `defaultdict`, and a plain dict in their place is a `KeyError` at launch.
+    Raises `Unsupported` for one that has neither.
+    """
+    held = vars(function)
+    if "device_caches" in held:
+        return {"device_caches": _emptied_defaultdict}
+    if "cache" in held:
+        return {"cache": _emptied_defaultdict, "binder": lambda _: None}
+    raise Unsupported(f"`{type(function).__name__}` has neither `device_caches` nor `cache`")
+
+
+def _emptied_defaultdict(value):
+    return collections.defaultdict(value.default_factory)
+
+
+def refresh_environment(triton):
+    """Have Triton read again what it read from the environment once (3.5 and later; before, it reads at use)."""
+    refresh = getattr(knobs(triton), "refresh_knobs", None)
+    if refresh is not None:
+        refresh()
+
+
+def settle_compiler(triton):
+    """Set the one flag of LLVM's that a process's first compilation leaves behind, before anything is compiled.
+
+    Up to 3.2 `translate_to_asm` sets `nvptx-short-ptr` for good, and the LLVM text of all that is compiled later has
+    another data layout than the first kernel's: a kernel's text would depend on what was compiled before it.
+    """
+    if version(triton) >= (3, 3) or active_driver(triton).get_current_target().backend != "cuda":
+        return
+    text = "define void @nothing() { ret void }"
+    llvm = module("triton._C.libtriton").llvm
+    llvm.init_targets()
+    llvm.translate_to_asm(text, "nvptx64-nvidia-cuda", "sm_80", "", ["nvptx-short-ptr"], False, False)
 
 
 def knobs(triton):

@@ -23,9 +23,10 @@ _NOT_OPTIONS = ("hash", "name", "shared", "tmem_size", "triton_version", "global
 class CompiledForm:
     """One compiled kernel, held so that its handle is not given to another."""
 
-    def __init__(self, kernel, tuning):
+    def __init__(self, kernel, tuning, side):
         self.kernel = kernel
         self.tuning = tuning
+        self.side = side
         self.id = str(getattr(kernel, "hash", None) or id(kernel))[:32]
         self.compile_ms = None
         self.cache_hit = False
@@ -59,7 +60,7 @@ class CompileHook:
         form = self.forms.get(id(kernel))
         if form is None:
             # Made before the hook was set: everything but its compile time is still there to read.
-            form = self.forms[id(kernel)] = CompiledForm(kernel, False)
+            form = self.forms[id(kernel)] = CompiledForm(kernel, False, self.session.side)
         if form.tuning:
             # A tuner tried it, and now a case launches it: it is part of what is compared.
             form.tuning, form.told = False, False
@@ -67,6 +68,10 @@ class CompileHook:
             self._keep(form)
             self._tell(form)
         return form
+
+    def since(self, count):
+        """Kernels that were made after the first `count`, by name; `len(forms)` is the count of now."""
+        return [str(metadata_of(form.kernel).get("name", "?")) for form in list(self.forms.values())[count:]]
 
     def flush(self):
         """Tell of all kernels that were compiled and never loaded."""
@@ -76,7 +81,7 @@ class CompileHook:
 
     def _on_created(self, kernel, metadata_group):
         try:
-            form = CompiledForm(kernel, self.session.tuning_now())
+            form = CompiledForm(kernel, self.session.tuning_now(), self.session.side)
             self.forms[id(kernel)] = form
             if kernel.hash in self._times:
                 form.compile_ms, form.cache_hit = self._times.pop(kernel.hash)
@@ -131,7 +136,7 @@ class CompileHook:
         registers, spills, shared = compat.registers_of(kernel)
         self.session.events.emit(
             "compile",
-            side=self.session.side,
+            side=form.side,
             id=form.id,
             registers=registers,
             spills=spills,

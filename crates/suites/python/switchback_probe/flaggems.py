@@ -18,6 +18,10 @@ from .timer import Timed
 _WALL_MODES = ("operator", "wrapper")
 
 
+class NotInterleaved(RuntimeError):
+    """A benchmark whose timing cannot be taken in blocks."""
+
+
 class Call:
     """One call of `get_latency`."""
 
@@ -71,8 +75,19 @@ class FlagGems:
             self._watch_library()
             self._watch_timing()
             self.session.tuner.install_flaggems()
+            self._watch_entries()
         for found in all_classes(self.base.Benchmark):
             self._wrap_class(found)
+
+    def _watch_entries(self):
+        """In a cell of both sides, exchange the library's dispatch caches with each change of side."""
+        if self.session.duet is None:
+            return
+        try:
+            count = self.session.sides.install_library()
+            self.session.events.capability("duet_entries", True, f"{count} entries so far, and each that is made")
+        except Exception as error:
+            self.session.events.capability("duet_entries", False, error)
 
     def _watch_library(self):
         """Know when the library's kernels stand in for torch's."""
@@ -238,6 +253,8 @@ class FlagGems:
                 latency = original(bench, op, *args, **kwargs)
             if not call.passed:
                 # A vendor's timing function that is not wrapped: all that is known is its result.
+                if session.duet is not None:
+                    raise NotInterleaved("no timing function was seen, so the sides cannot alternate in it")
                 session.events.note("timing", f"no timing function was seen in `{operator}`")
                 if session.order.measure.timed:
                     latency_us = scalar(latency) * 1000.0
@@ -294,9 +311,17 @@ class FlagGems:
         if not self.session.order.measure.timed:
             return NOT_TIMED
         call.timing = True
+        reason = f"mode `{mode.value}` is timed by the benchmark itself"
+        if self.session.duet is not None:
+            call.timed = self.session.duet.wall(
+                call.case, lambda: scalar(original(bench, op, *args, **kwargs)) * 1000.0
+            )
+            for timed in call.timed.values():
+                timed.reason = reason
+            return call.timed["A"].latency_us / 1000.0
         latency = original(bench, op, *args, **kwargs)
         latency_us = scalar(latency) * 1000.0
-        call.timed = Timed("wall", [[latency_us]], latency_us, f"mode `{mode.value}` is timed by the benchmark itself")
+        call.timed = Timed("wall", [[latency_us]], latency_us, reason)
         return latency
 
     def time(self, call, fn, name, original, args, kwargs):
@@ -332,7 +357,7 @@ class FlagGems:
 
     def _timed(self, call, fn, name, original, grad_to_none):
         session = self.session
-        if name == "do_bench_npu":
+        if name == "do_bench_npu" and session.duet is None:
             times = original(fn)
             latency_us = scalar(times) * 1000.0
             return Timed("direct", [[latency_us]], latency_us, "this back end's own timing function")

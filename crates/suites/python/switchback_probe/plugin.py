@@ -42,7 +42,10 @@ def pytest_load_initial_conftests(early_config, parser, args):
         raise pytest.UsageError(str(error)) from error
     if session is not None:
         _probe = Probe(session)
-        session.install()
+        try:
+            session.install()
+        except OrderError as error:
+            raise pytest.UsageError(str(error)) from error
     outcome = yield
     if _probe is not None and outcome.excinfo is not None:
         session.events.start({}, {})

@@ -63,10 +63,12 @@ class Order:
         self.measure = Measure(fields.get("measure") or {})
         self.conditions = dict(fields.get("conditions") or {})
         self.sides = sides_of(self.purpose)
+        self.switch = dict(fields.get("switch") or {})
+        """Variables by side, `a` and `b`; what is None is unset."""
 
     @property
     def side(self):
-        """The one side of a process-paired cell: `A` or `B`."""
+        """The first side: of a process-paired cell the only one, `A` or `B`."""
         return self.sides[0]
 
     @property

@@ -5,8 +5,10 @@ failed row and leaves the others to be measured; inputs are seeded by the case a
 the order's seed where they are timed: a neighbour's heat is a bias that only new draws average out.
 """
 
+import functools
 import importlib
 import json
+import math
 import random
 import sys
 
@@ -18,6 +20,8 @@ from .tuner import REFUSED_STATUS, Refused
 
 FAILED_STATUS = 1
 USAGE_STATUS = 2
+FEW_ROUNDINGS = 8
+"""Roundings of a kernel that adds nothing up."""
 
 _DTYPES = {
     "f16": "float16",
@@ -65,7 +69,11 @@ def offered(operator):
 def carry_out(session, catalogue):
     """Measure the order's operator; returns the exit status."""
     events = session.events
-    session.install()
+    try:
+        session.install()
+    except OrderError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return USAGE_STATUS
     try:
         import torch
     except Exception as error:
@@ -121,8 +129,11 @@ def measure(session, kernel, name, case, dtype, shape):
         def call():
             return kernel.run(*inputs)
 
+        if session.duet is not None:
+            session.outputs.reference = functools.partial(reference, kernel, inputs)
         result = session.untimed_pass(case, name, call, inputs)
-        session.outputs.reference = reference_error(session, kernel, case, inputs, result)
+        if session.duet is None:
+            session.outputs.reference = reference_error(session, kernel, case, inputs, result)
         session.outputs.settle()
         timed = None
         if session.order.measure.timed:
@@ -133,7 +144,8 @@ def measure(session, kernel, name, case, dtype, shape):
         say(f"FAILED {name} {label(case)}: {error_text(error)}")
         return False
     session.row(name, case, timed)
-    latency = "" if timed is None else f" {timed.latency_us:.3f} us, {timed.timer}"
+    both = timed if isinstance(timed, dict) else {session.side: timed}
+    latency = "".join(f" {side} {one.latency_us:.3f} us, {one.timer}" for side, one in both.items() if one is not None)
     print(f"{name} {label(case)}{latency}", flush=True)
     return True
 
@@ -150,6 +162,12 @@ def reference_error(session, kernel, case, inputs, result):
         return None
 
 
+def reference(kernel, inputs):
+    """The case in higher precision, and the longest chain of roundings in one of its results."""
+    roundings = getattr(kernel, "roundings", None)
+    return kernel.reference(*inputs), FEW_ROUNDINGS if roundings is None else roundings(*inputs)
+
+
 def accuracy(kernel, inputs, result):
     """Largest error against the reference, relative to its largest value; None without a reference."""
     wanted, found = tensors_in(kernel.reference(*inputs)), tensors_in(result)
@@ -157,7 +175,8 @@ def accuracy(kernel, inputs, result):
     for right, seen in zip(wanted, found):
         scale = float(right.abs().max())
         distance = float((seen.to(right.dtype) - right).abs().max())
-        worst = max(worst, distance / scale if scale else distance)
+        error = distance / scale if scale else distance
+        worst = max(worst, error if error == error else math.inf)
     return worst if wanted else None
 
 

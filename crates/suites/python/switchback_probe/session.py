@@ -7,12 +7,14 @@ first called untimed, with launches recorded and outputs kept, and only then tim
 import atexit
 import os
 
-from . import device
+from . import compat, device
 from .compile_hook import CompileHook
+from .duet import Duet
 from .launch_hook import LaunchHook
 from .outputs import Outputs, seed_all, seed_of
 from .protocol import RUN_DIR_VARIABLE, Events, Objects, Order, OrderError, error_text, say
 from .rows import CaseNames, label
+from .side import Sides
 from .summary import summary
 from .timer import Timer
 from .tuner import TunerHook
@@ -26,7 +28,7 @@ class Session:
 
     def __init__(self, order):
         self.order = order
-        self.side = order.side
+        self.sides = Sides(order)
         self.events = Events(os.path.join(order.attempt_dir, "events.jsonl"))
         self.objects = Objects(order.ir_dir)
         self.names = CaseNames()
@@ -36,6 +38,9 @@ class Session:
         self.tuner = TunerHook(self)
         self.outputs = Outputs(self)
         self.timer = Timer(self)
+        self.duet = Duet(self) if self.sides.both else None
+        if self.duet is not None:
+            self.outputs = self.duet.outputs
         self.context_lost = None
         self._faults = set()
         atexit.register(self.finish, -1)
@@ -49,27 +54,40 @@ class Session:
         run_dir = environment.get(RUN_DIR_VARIABLE)
         if not run_dir:
             return None
-        session = cls(Order.load(run_dir))
-        if len(session.order.sides) != 1:
-            session.finish_with_error(
-                "order", f"`{session.order.purpose}` has two sides, this probe measures one a cell"
-            )
-            raise OrderError(f"`{session.order.purpose}` has two sides, this probe measures one a cell")
-        return session
+        return cls(Order.load(run_dir))
+
+    @property
+    def side(self):
+        """The current side, the one that is compiled for and launched."""
+        return self.sides.current
 
     def install(self):
-        """Set all hooks that do not need the library; Triton is imported for it, torch is not."""
+        """Set all hooks that do not need the library; Triton is imported for it, torch is not.
+
+        Raises `OrderError` where the order is of both sides and this Triton's kernels cannot be exchanged.
+        """
         try:
             import triton
             import triton.testing
         except Exception as error:
             self.events.capability("triton", False, error_text(error))
+            if self.duet is not None:
+                self.finish_with_error("duet", error)
+                raise OrderError(f"without Triton there are no sides: {error_text(error)}") from error
             return
         self.triton = triton
         self.events.capability("triton", True, f"{triton.__version__} at {triton.__file__}")
         self.compiles.install(triton)
         self.launches.install(triton)
         self.tuner.install(triton)
+        if self.duet is not None:
+            try:
+                count = self.sides.install(triton)
+            except Exception as error:
+                text = f"sides cannot be changed within a process: {error_text(error)}"
+                self.finish_with_error("duet", text)
+                raise OrderError(text) from error
+            self.events.capability("duet", True, f"{count} functions so far, and each that is made")
 
     def start(self, library=None):
         """Write the `start` event and load or begin a recording.
@@ -86,7 +104,13 @@ class Session:
         self.events.start(conditions, device.identity(self.triton, vendor, library))
         facts = {name: conditions.get(name, "") for name in ("device", "compiler", "compiler_digest")}
         facts["backend"] = device.attempt(lambda: str(self.triton.runtime.driver.active.get_current_target().backend))
+        if self.triton is not None:
+            device.attempt(lambda: compat.settle_compiler(self.triton))
         self.tuner.load(facts)
+        if self.duet is not None:
+            seed = self.order.measure.seed
+            self.events.note("draws", f"seed {seed}: side {self.sides.first} compiles and loads first")
+            self.sides.to(self.sides.first)
 
     def tuning_now(self):
         """True while a tuner tries configs."""
@@ -100,10 +124,12 @@ class Session:
             self.events.error(f"probe:{place}", error)
 
     def untimed_pass(self, case, operator, call, inputs=(), changes_inputs=False):
-        """Call once: compile, record launches, keep outputs.
+        """Call once, a side: compile, record launches, keep outputs.
 
         Errors of the call are the caller's; errors of the probe's own are told and swallowed.
         """
+        if self.duet is not None:
+            return self.duet.untimed_pass(case, operator, call, inputs, changes_inputs)
         seed = seed_of("call", operator, case["dtype"], case["input"], case["occurrence"])
 
         def seeded():
@@ -127,23 +153,31 @@ class Session:
             timer.interface.synchronize()
 
     def time(self, case, operator, call, original, grad_to_none=None):
-        """Time a case with the timer that was asked for."""
+        """Time a case with the timer that was asked for; in a cell of both sides a `Timed` by side."""
+        if self.duet is not None:
+            return self.duet.time(case, operator, call, grad_to_none)
         return self.timer.time(case, operator, call, original, grad_to_none)
 
     def row(self, operator, case, timed=None, error=None, baseline_us=None, latency_us=None):
-        """Write a case's row: timed, merely run (no samples), or failed."""
-        fields = {"operator": operator, "side": self.side, "case": case, "ok": error is None, "error": error}
-        if timed is not None:
-            fields.update(
-                timer=timed.timer,
-                timer_reason=timed.reason,
-                samples_us=timed.samples_us,
-                latency_us=timed.latency_us if latency_us is None else latency_us,
-                host_us=timed.host_us,
-                host_bound=timed.host_bound,
-                dropped=timed.dropped,
-            )
-        self.events.emit("row", baseline_us=baseline_us, **fields)
+        """Write a case's row, one a side: timed, merely run (no samples), or failed."""
+        errors = {self.side: error} if self.duet is None else dict.fromkeys(self.sides.names)
+        if error is not None and self.duet is not None:
+            errors = self.duet.errors(error)
+        for side, text in errors.items():
+            fields = {"operator": operator, "side": side, "case": case, "ok": text is None, "error": text}
+            one = timed.get(side) if isinstance(timed, dict) else timed
+            if one is not None:
+                fields.update(
+                    timer=one.timer,
+                    timer_reason=one.reason,
+                    samples_us=one.samples_us,
+                    latency_us=one.latency_us if latency_us is None else latency_us,
+                    host_us=one.host_us,
+                    host_bound=one.host_bound,
+                    dropped=one.dropped,
+                    block_order=one.block_order,
+                )
+            self.events.emit("row", baseline_us=baseline_us, **fields)
 
     def after_failure(self, case, error):
         """Find out whether the process can go on after a case failed: by the error's text, and by asking the card."""
@@ -163,7 +197,8 @@ class Session:
             say(self.context_lost)
 
     def summarise(self, timed, quantiles, return_mode):
-        """A timing as the benchmark's timing function returns it, milliseconds."""
+        """A timing (of both sides: A's) as the benchmark's timing function returns it, milliseconds."""
+        timed = timed["A"] if isinstance(timed, dict) else timed
         if quantiles is None and return_mode not in ("all", "min", "max"):
             return timed.latency_us / 1000.0
         return summary([value / 1000.0 for block in timed.samples_us for value in block], quantiles, return_mode)

@@ -37,6 +37,8 @@ class Timed:
         self.host_us = host_us
         self.host_bound = host_bound
         self.dropped = dropped
+        self.block_order = None
+        """Sides in the order in which their blocks were taken, in a cell of both: `ABBABAAB`."""
 
 
 class GateOpen(RuntimeError):
@@ -81,22 +83,14 @@ class Timer:
         asked = self.measure.timer
         reset = resetter(grad_to_none)
         reason = None
-        if self._cache is None:
-            # The first flush of a process allocates its buffer and loads its kernel: milliseconds that would be taken
-            # from the first case's budget, or for the length of its calls.
-            self.flush()
-            self.interface.synchronize()
+        self.prepare()
         if asked == "graph":
             reason = self.capture_refusal(operator)
             if reason is None:
                 try:
                     return self.graph(case, call, reset)
                 except CaptureFailed as error:
-                    reason = f"{error.kind}: {str(error).splitlines()[0]}"
-                    self._capture_failed(case, error)
-                    if error.kind == "fatal":
-                        self.session.context_lost = f"a capture failed at {label(case)}"
-                        raise
+                    reason = self.capture_failed(case, error)
             else:
                 self.session.events.emit(
                     "capture", side=self.session.side, case=case, captured=False, skipped=True, error=reason
@@ -115,6 +109,16 @@ class Timer:
         timed = self.direct(call, original, grad_to_none)
         timed.reason = reason
         return timed
+
+    def prepare(self):
+        """Flush once before a process's first case is timed.
+
+        The first flush allocates its buffer and loads its kernel: milliseconds that would be taken from the case's
+        budget, or for the length of its calls.
+        """
+        if self._cache is None:
+            self.flush()
+            self.interface.synchronize()
 
     # Direct.
 
@@ -136,10 +140,10 @@ class Timer:
             blocks.append([microseconds(value) for value in times])
         latency_us = statistics.median(statistics.median(block) for block in blocks)
         host_us = self.host_us(call)
-        host_bound = host_us >= HOST_SHARE * latency_us and not self._queued_in_time(call, resetter(grad_to_none))
+        host_bound = host_us >= HOST_SHARE * latency_us and not self.queued_in_time(call, resetter(grad_to_none))
         return Timed("direct", blocks, latency_us, None, host_us, host_bound)
 
-    def _queued_in_time(self, call, reset):
+    def queued_in_time(self, call, reset):
         """True if the flush alone is a gate: the call is queued whole before the card reaches the start event."""
         in_time = 0
         for _ in range(5):
@@ -175,11 +179,11 @@ class Timer:
         """
         self.warm_up(call, reset)
         host_us = self.host_us(call, reset)
-        self._calibrate()
+        self.calibrate()
         gate_us = min(GATE_MOST_US, max(GATE_LEAST_US, GATE_FACTOR * host_us))
         dropped = 0
         for _ in range(GATE_TRIES):
-            times, held = self._gated_block(call, reset, gate_us, 1)
+            times, held = self.block(call, reset, gate_us, 1)
             if held:
                 break
             dropped += 1
@@ -194,7 +198,7 @@ class Timer:
         while len(blocks) < 2 or (
             (time.monotonic() - began) * 1000.0 < self.measure.sample_ms and len(blocks) * length < MOST_SAMPLES
         ):
-            times, held = self._gated_block(call, reset, gate_us, length)
+            times, held = self.block(call, reset, gate_us, length)
             if held:
                 blocks.append(times)
                 failures = 0
@@ -207,22 +211,26 @@ class Timer:
                 raise gate_open(f"the gate did not hold in {failures} blocks running, last {gate_us:.0f} us", dropped)
         return Timed("gated", blocks, by_position(blocks), None, host_us, False, dropped)
 
-    def _gated_block(self, call, reset, gate_us, length):
-        interface, cycles = self.interface, max(1, int(gate_us * self._cycles_per_us))
+    def block(self, call, reset, gate_us, length):
+        """Times of calls that are queued together, microseconds, and whether every gate held; None has no gates."""
+        interface = self.interface
+        cycles = None if gate_us is None else max(1, int(gate_us * self._cycles_per_us))
         events = [(self._event(), self._event()) for _ in range(length)]
         held = True
         for start, end in events:
             reset()
             self.flush()
-            interface._sleep(cycles)
+            if cycles is not None:
+                interface._sleep(cycles)
             start.record()
             call()
             end.record()
-            held = held and not start.query()
+            if cycles is not None:
+                held = held and not start.query()
         interface.synchronize()
         return [microseconds(start.elapsed_time(end)) for start, end in events], held
 
-    def _calibrate(self):
+    def calibrate(self):
         """How many cycles of the gate's kernel are a microsecond, at the clock of now."""
         cycles = 200_000
         for _ in range(3):
@@ -257,33 +265,37 @@ class Timer:
 
         Raises `CaptureFailed`.
         """
-        interface = self.interface
-        host_us = None
         try:
-            stream = interface.Stream()
-            stream.wait_stream(interface.current_stream())
-            with interface.stream(stream):
-                # Compilation, tuning and first allocations are not allowed during a capture.
-                self.warm_up(call, reset)
-                host_us = self.host_us(call, reset)
-            interface.current_stream().wait_stream(stream)
-            interface.synchronize()
-            graph = interface.CUDAGraph()
-            with without_gc(), interface.graph(graph):
-                call()
-            interface.synchronize()
+            graph, host_us = self.capture(call, reset, self.measure.warmup_ms)
             samples_us, dropped = self._replays(graph)
         except Exception as error:
-            raise CaptureFailed(self._recover(error), error) from error
+            raise CaptureFailed(self.recover(error), error) from error
         self.session.events.emit("capture", side=self.session.side, case=case, captured=True)
         return Timed("graph", [samples_us], statistics.median(samples_us), None, host_us, False, dropped)
+
+    def capture(self, call, reset, warmup_ms):
+        """The call as a graph, and the host's microseconds for it without one."""
+        interface = self.interface
+        stream = interface.Stream()
+        stream.wait_stream(interface.current_stream())
+        with interface.stream(stream):
+            # Compilation, tuning and first allocations are not allowed during a capture.
+            self.warm_up(call, reset, warmup_ms)
+            host_us = self.host_us(call, reset)
+        interface.current_stream().wait_stream(stream)
+        interface.synchronize()
+        graph = interface.CUDAGraph()
+        with without_gc(), interface.graph(graph):
+            call()
+        interface.synchronize()
+        return graph, host_us
 
     def _replays(self, graph):
         """Times of replays in microseconds, and how many were dropped because the host came too late with one."""
         interface = self.interface
         gate = self.gate_fault() is None
         if gate:
-            self._calibrate()
+            self.calibrate()
         for _ in range(3):
             graph.replay()
         interface.synchronize()
@@ -320,7 +332,7 @@ class Timer:
             return "poisoned"
         return "recoverable"
 
-    def _recover(self, error):
+    def recover(self, error):
         """Leave the capture behind; what the card says afterwards can only make it worse."""
         kind = self.classify(error_text(error))
         try:
@@ -329,7 +341,11 @@ class Timer:
             kind = worse(kind, self.classify(error_text(after)))
         return kind
 
-    def _capture_failed(self, case, error):
+    def capture_failed(self, case, error):
+        """Tell of a failed capture and what it means for the process; returns the reason for another timer.
+
+        Raises the error where the process's context is lost.
+        """
         self.session.events.emit(
             "capture",
             side=self.session.side,
@@ -343,6 +359,10 @@ class Timer:
             self.poisoned = f"a capture failed at {label(case)}"
             say(f"BENCHMARK_CAPTURE_POISONED case={label(case)}")
             self.session.events.note("BENCHMARK_CAPTURE_POISONED", label(case))
+        if error.kind == "fatal":
+            self.session.context_lost = f"a capture failed at {label(case)}"
+            raise error
+        return f"{error.kind}: {str(error).splitlines()[0]}"
 
     # Parts.
 
@@ -354,10 +374,11 @@ class Timer:
             self._cache = compat.empty_cache(self.session.triton)
         compat.clear_cache(self.session.triton, self._cache)
 
-    def warm_up(self, call, reset):
-        """Call for `warmup_ms` of wall clock, at least thrice."""
+    def warm_up(self, call, reset, warmup_ms=None):
+        """Call for `warmup_ms` of wall clock (the order's by default), at least thrice."""
+        warmup_ms = self.measure.warmup_ms if warmup_ms is None else warmup_ms
         calls, began = 0, time.monotonic()
-        while calls < 3 or (time.monotonic() - began) * 1000.0 < self.measure.warmup_ms:
+        while calls < 3 or (time.monotonic() - began) * 1000.0 < warmup_ms:
             for _ in range(3):
                 reset()
                 call()

@@ -63,7 +63,7 @@ def environment(folder, **more):
     return {name: value for name, value in found.items() if value is not None}
 
 
-def write_order(folder, purpose, operator, measure):
+def write_order(folder, purpose, operator, measure, switch=None):
     folder.mkdir(parents=True, exist_ok=True)
     how = {"warmup_ms": 1.0, "sample_ms": 4.0, "block_length": 4, "vendor": "nvidia", "seed": 1}
     order = {
@@ -74,6 +74,7 @@ def write_order(folder, purpose, operator, measure):
         "attempt_dir": str(folder),
         "ir_dir": str(folder / "ir"),
         "measure": {**how, **measure},
+        "switch": switch or {},
         "of_a_later_version": [1],
     }
     (folder / "order.json").write_text(json.dumps(order))
@@ -97,9 +98,18 @@ def cell(tmp_path):
 
     count = itertools.count()
 
-    def run(node, purpose="run", operator="op", options=("--metrics", "latency"), env=None, folder=None, **measure):
+    def run(
+        node,
+        purpose="run",
+        operator="op",
+        options=("--metrics", "latency"),
+        env=None,
+        switch=None,
+        folder=None,
+        **measure,
+    ):
         folder = folder or tmp_path / f"{next(count)}_{purpose}"
-        write_order(folder, purpose, operator, measure)
+        write_order(folder, purpose, operator, measure, switch)
         argv = [
             "-m",
             "pytest",

@@ -248,12 +248,6 @@ def test_modes_of_the_benchmarks_own_clock(cell):
     assert all("samples_us" not in row for row in screen.rows())
 
 
-def test_two_sides_are_refused_before_anything_runs(cell):
-    run = cell("test_add.py", purpose="r1_AB")
-    assert run.status == 4 and run.rows() == []
-    assert run.one("error")["place"] == "order"
-
-
 def test_without_an_order_the_plug_in_does_nothing(cell, tmp_path):
     run = cell("test_add.py::test_add", env={"SWITCHBACK_RUN_DIR": None})
     assert run.status == 0 and run.events == []

@@ -5,6 +5,7 @@ As a pytest plug-in (`-p fake_driver`) it is installed before anything asks for 
 
 import ctypes
 import itertools
+import os
 
 import torch
 import triton
@@ -106,7 +107,23 @@ def copy_first_to_last(*args):
         ctypes.memmove(target.data_ptr(), source.data_ptr(), length)
 
 
+def stick(flag):
+    """A flag of the compiler's that stays set once a compilation has seen it, as some of LLVM's do."""
+    # Not by import: up to 3.2 the one in use is loaded from its file.
+    backend = triton.backends.backends["nvidia"].compiler
+    make_ptx, seen = backend.__dict__["make_ptx"], []
+
+    def sticky(self, *args):
+        if os.environ.get(flag):
+            seen.append(flag)
+        return make_ptx.__get__(self, backend)(*args) + ("\n// sticks\n" if seen else "")
+
+    backend.make_ptx = sticky
+
+
 def install():
+    if os.environ.get("FAKE_STICKY_FLAG"):
+        stick(os.environ["FAKE_STICKY_FLAG"])
     triton.runtime.driver.set_active(Driver())
 
 

@@ -7,6 +7,7 @@ import builtins
 import ctypes
 import random as _random
 import statistics as _statistics
+import struct as _struct
 
 from . import card as _card
 from . import cuda, version  # noqa: F401
@@ -32,6 +33,9 @@ complex64 = cfloat = dtype("complex64", 8, False, True)
 int8, int16 = dtype("int8", 1), dtype("int16", 2)
 int32 = int = dtype("int32", 4)
 int64, uint8, bool = dtype("int64", 8), dtype("uint8", 1), dtype("bool", 1)
+
+
+_FORMATS = {"float16": "e", "float32": "f", "float64": "d"}
 
 
 class Size(tuple):
@@ -95,6 +99,40 @@ class Tensor:
 
     def is_contiguous(self):
         return True
+
+    # Numbers, for few elements.
+
+    def read(self):
+        assert self._count <= 1 << 16, "too many numbers for this stand-in"
+        form = f"{self._count}{_FORMATS[self.dtype.name]}"
+        return _struct.unpack(form, ctypes.string_at(self.data_ptr(), _struct.calcsize(form)))
+
+    def write(self, values):
+        content = _struct.pack(f"{self._count}{_FORMATS[self.dtype.name]}", *values)
+        ctypes.memmove(self.data_ptr(), content, len(content))
+
+    def to(self, dtype):
+        found = Tensor(self.shape, dtype)
+        found.write(self.read())
+        return found
+
+    def __sub__(self, other):
+        found = Tensor(self.shape, self.dtype)
+        found.write([one - two for one, two in zip(self.read(), other.read())])
+        return found
+
+    def abs(self):
+        found = Tensor(self.shape, self.dtype)
+        found.write([builtins.abs(value) for value in self.read()])
+        return found
+
+    def max(self):
+        values = self.read()
+        return next((value for value in values if value != value), builtins.max(values))
+
+    def copy_(self, other):
+        ctypes.memmove(self.data_ptr(), other.data_ptr(), self._count * self.dtype.itemsize)
+        return self
 
     def clone(self):
         copy = Tensor(self.shape, self.dtype)

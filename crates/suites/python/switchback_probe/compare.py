@@ -1,0 +1,159 @@
+"""Compares both sides' outputs on the same inputs, and both with a reference where they differ.
+
+Leaves digests to `outputs`. Invariants: as there, nothing of ours runs while the library's kernels stand in for
+torch's, save what cannot wait; `wrong` is B's error above both four times A's and the bound of rounding, for a sum in
+another order is not a wrong sum.
+"""
+
+import math
+import sys
+
+from .outputs import WHOLE_BYTES, digest, size_bytes, tensors_in
+
+WORSE = 4.0
+"""B is wrong if its error is more than so many times A's, and beyond what rounding explains."""
+SNAPSHOT_BYTES = 1 << 30
+"""Inputs of an operator that changes them are kept up to this size."""
+
+
+class ComparedOutputs:
+    """Outputs of both sides that wait to be compared; takes the place of `Outputs` in a cell of both sides."""
+
+    def __init__(self, session):
+        self.session = session
+        self.reference = None
+        """`() → (tensors, roundings)`: the next case in higher precision, and the longest chain of roundings."""
+        self._held = []
+
+    def begin(self, case, restored):
+        """A new case, whose outputs are to be kept; `restored` if its inputs are put back before each call."""
+        found = Comparison(case, restored, self.reference)
+        self.reference = None
+        if not self.session.tuner.recording:
+            self._held.append(found)
+        return found
+
+    def settle(self):
+        """Compare what is held; to be called when torch's operators are torch's again."""
+        held, self._held = self._held, []
+        for found in held:
+            if set(found.tensors) >= {"A", "B"}:
+                try:
+                    fields = found.fields()
+                except Exception as error:
+                    fields = not_comparable(f"{type(error).__name__}: {error}")
+                self.session.events.emit("outputs", case=found.case, **fields)
+
+
+class Comparison:
+    """The outputs of one case: A's, A's once more, B's."""
+
+    def __init__(self, case, restored, reference):
+        self.case = case
+        self.restored = restored
+        self.reference = reference
+        self.inputs_changed = False
+        self.tensors = {}
+
+    def keep(self, name, result, inputs):
+        """Keep a result; of an operator that changes its inputs, a copy."""
+        tensors = tensors_in(result)
+        places = {tensor.data_ptr() for tensor in inputs}
+        if not tensors or any(tensor.data_ptr() in places for tensor in tensors):
+            self.inputs_changed = self.inputs_changed or not self.restored
+            tensors = [tensor.detach().clone() for tensor in tensors or inputs]
+        self.tensors[name] = tensors
+
+    def repeats(self):
+        """True if a second call of A is cheap and leaves what B is to see."""
+        return not self.inputs_changed and size_bytes(self.tensors["A"]) <= WHOLE_BYTES
+
+    def cannot_wait(self):
+        """True if what is timed next needs the outputs' memory."""
+        return any(size_bytes(tensors) > WHOLE_BYTES for tensors in self.tensors.values())
+
+    def fields(self):
+        """Fields of the `outputs` event."""
+        if not self.tensors["A"] and not self.tensors["B"]:
+            return not_comparable("it returns no tensor")
+        if self.inputs_changed:
+            return not_comparable("it changes its inputs, so the sides did not see the same")
+        (a, detail), (b, _) = digest(self.tensors["A"]), digest(self.tensors["B"])
+        if "again" in self.tensors and digest(self.tensors["again"])[0] != a:
+            return not_comparable("side A gave other outputs on a second call")
+        if a == b:
+            return {"verdict": "equal", "detail": detail}
+        if self.reference is not None:
+            try:
+                return self._against_reference()
+            except Exception as error:
+                detail = f"no reference: {type(error).__name__}: {error}"
+        distance = largest_error(self.tensors["A"], self.tensors["B"])
+        words = [f"A and B are {distance:.3g} apart, of A's largest value", detail]
+        return {"verdict": "differs", "detail": "; ".join(word for word in words if word)}
+
+    def _against_reference(self):
+        right, roundings = self.reference()
+        right = tensors_in(right)
+        if not right:
+            raise ValueError("there is none for this operator")
+        error_a, error_b = largest_error(right, self.tensors["A"]), largest_error(right, self.tensors["B"])
+        bound = rounding_bound(roundings, self.tensors["A"][0].dtype)
+        verdict = "wrong" if error_b > WORSE * error_a and error_b > bound else "differs"
+        # JSON has no infinity.
+        numbers = {"error_a": error_a, "error_b": error_b, "bound": bound}
+        detail = ", ".join(f"{name} {value:.3g}" for name, value in numbers.items())
+        return {"verdict": verdict, "detail": detail, **{k: v for k, v in numbers.items() if math.isfinite(v)}}
+
+
+class Snapshot:
+    """Inputs as they were, for an operator that writes into them."""
+
+    @classmethod
+    def of(cls, tensors):
+        """A snapshot, None where there is nothing to keep or too much of it."""
+        return cls(tensors) if 0 < size_bytes(tensors) <= SNAPSHOT_BYTES else None
+
+    def __init__(self, tensors):
+        self._kept = [(tensor, tensor.detach().clone()) for tensor in tensors]
+
+    def restore(self):
+        """Put the inputs back."""
+        for tensor, kept in self._kept:
+            tensor.detach().copy_(kept)
+
+
+def not_comparable(detail):
+    """Fields of an `outputs` event where nothing could be compared."""
+    return {"verdict": "not_comparable", "detail": detail}
+
+
+def largest_error(right, seen):
+    """Largest distance between tensors, relative to the largest value of the first; not a number counts as infinite."""
+    torch, worst = sys.modules["torch"], 0.0
+    if [tuple(tensor.shape) for tensor in right] != [tuple(tensor.shape) for tensor in seen]:
+        return math.inf
+    for one, other in zip(right, seen):
+        if not int(one.numel()):
+            continue
+        wide = torch.complex128 if getattr(one.dtype, "is_complex", False) else torch.float64
+        one, other = one.detach().to(wide), other.detach().to(wide)
+        distance, scale = float((other - one).abs().max()), float(one.abs().max())
+        found = distance / scale if scale else distance
+        worst = max(worst, found if found == found else math.inf)
+    return worst
+
+
+def rounding_bound(roundings, dtype):
+    """Relative error that rounding explains: a chain of roundings in single precision, then one to the dtype.
+
+    With `n` roundings of unit roundoff `u`, `n u / (1 - n u)` at worst (Higham, Accuracy and Stability of Numerical
+    Algorithms, 2002, lemma 3.1), or `exp(6 sqrt(n) u + n u^2 / (1 - u)) - 1` with probability close to 1 (Higham and
+    Mary, SIAM J. Sci. Comput. 41, 2019, theorem 2.4), whichever is smaller.
+    """
+    name = str(dtype).rsplit(".", 1)[-1]
+    unit = 2.0**-53 if name == "float64" else 2.0**-24
+    last = {"float16": 2.0**-11, "bfloat16": 2.0**-8}.get(name, unit)
+    worst = roundings * unit / (1.0 - roundings * unit)
+    likely = math.expm1(6.0 * math.sqrt(roundings) * unit + roundings * unit * unit / (1.0 - unit))
+    return min(worst, likely) + last
