@@ -1,7 +1,8 @@
 //! Machine code in cubins, made with Triton 3.6's `ptxas` from one recorded `.ptx` (`fill_scalar_kernel`, `sm_90a`).
 //!
 //! `one` and `other_path` differ in the path of the `.file` directive, `no_line_info` has no `.file`, `.loc` and debug
-//! sections, `not_optimised` was assembled with `-O0`.
+//! sections, `not_optimised` was assembled with `-O0`. `abi_8` and `abi_8_no_line_info` are the same two texts as `one` and
+//! `no_line_info`, assembled with Triton 3.9's `ptxas-blackwell`, which writes a later version of the format.
 
 use switchback_ir::{Digest, Stage, digest};
 
@@ -21,6 +22,18 @@ fn paths_and_line_tables_are_no_code() {
     assert_ne!(read("one"), read("other_path"));
     assert_eq!(code("one"), code("other_path"));
     assert_eq!(code("one"), code("no_line_info"));
+}
+
+#[test]
+fn the_later_format_counts_debug_sections_in_its_head() {
+    // `e_flags` lies at 0x30 of a 64-bit ELF head.
+    let flags = |name: &str| read(name)[0x30..0x34].to_vec();
+    assert_ne!(flags("abi_8"), flags("abi_8_no_line_info"));
+    assert_eq!(code("abi_8"), code("abi_8_no_line_info"));
+    assert_ne!(code("abi_8"), code("one"));
+    let mut other_card = read("abi_8");
+    other_card[0x31] ^= 1;
+    assert_ne!(digest(&Stage::Sass, &other_card).digest, code("abi_8"));
 }
 
 #[test]

@@ -20,6 +20,9 @@ const LEFT_OUT: [&str; 8] =
     ["debug", ".note", "symtab", "strtab", ".comment", ".nv.info", ".nv.callgraph", ".rel"];
 /// Where a code section's head keeps the register count; the bits below are a symbol's number.
 const REGISTERS_SHIFT: u32 = 24;
+/// The part of the file's flags that says what the code is for: the card and how addresses are kept. From version 8 of
+/// the format on the highest byte moves with the number of debug sections (seen: 9 with line tables, 6 without).
+const FLAGS_OF_CODE: u32 = 0x00ff_ffff;
 
 /// Writes the sections that run, ordered by name; a file that is no whole ELF is kept as it stands.
 pub(crate) fn write(bytes: &[u8], output: &mut Output) {
@@ -59,7 +62,7 @@ fn sections(bytes: &[u8]) -> Result<Vec<u8>, String> {
         return Err("it has no section that runs".into());
     }
     kept.sort_unstable();
-    let mut code = header.e_flags(endian).to_le_bytes().to_vec();
+    let mut code = (header.e_flags(endian) & FLAGS_OF_CODE).to_le_bytes().to_vec();
     for (name, size, registers, data) in kept {
         code.extend((name.len() as u64).to_le_bytes());
         code.extend(name);
