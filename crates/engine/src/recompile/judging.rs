@@ -281,7 +281,7 @@ pub(super) fn notes(
         }
         if against(a, b).0 == 0 {
             notes.push(format!(
-                "`{}` touches none of {} kernels; so does a variable that this compiler does not read",
+                "`{}` touches no kernel of {}; nor does a variable that this compiler does not read",
                 shown(b),
                 all.len()
             ));

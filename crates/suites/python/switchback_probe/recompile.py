@@ -5,8 +5,9 @@ The environment decides what the compiler does, so one process serves one enviro
 read at import, and LLVM's flags stick. Prints JSON lines on standard output; what the compiler prints goes to standard
 error. A line is told before each kernel, so that whoever reads knows which one a crash took along.
 
-The job: `{"action": "describe" | "compile", "out": FOLDER, "kernels": [{"id", "ttir": PATH, "name", "target": {"backend",
-"arch", "warp_size"}, "options": {…}}]}`. Texts and metadata go to `FOLDER/ID/NAME.STAGE`, as Triton's cache has them.
+The job: `{"action": "describe" | "compile", "out": FOLDER, "kernels": [{"id", "ttir": PATH, "name", "target":
+{"backend", "arch", "warp_size"}, "options": {…}}]}`. Texts and metadata go to `FOLDER/ID/NAME.STAGE`, as in Triton's
+cache.
 """
 
 import json
@@ -76,7 +77,7 @@ def compile_one(kernel, out, triton, tell):
     tell(kind="begin", id=kernel["id"])
     start = time.perf_counter()
     try:
-        compiled = triton.compile(kernel["ttir"], target=target_of(kernel["target"]), options=dict(kernel["options"]))
+        compiled = triton.compile(kernel["ttir"], target=target_of(kernel["target"]), options=options_of(kernel))
         stages = keep(compiled, kernel, os.path.join(out, kernel["id"]))
     except Exception as error:
         tell(kind="failed", id=kernel["id"], error=text_of(error))
@@ -99,6 +100,16 @@ def keep(compiled, kernel, folder):
     with open(os.path.join(folder, f"{kernel['name']}.json"), "w", encoding="utf-8") as file:
         json.dump(plain(metadata), file)
     return stages
+
+
+def options_of(kernel):
+    """A kernel's options as a launch would give them: what JSON made a list was a tuple."""
+    return {name: hashable(value) for name, value in kernel["options"].items()}
+
+
+def hashable(value):
+    """A value that can be part of a cache's key; a dictionary stays one, as the compiler takes it apart itself."""
+    return tuple(hashable(item) for item in value) if isinstance(value, list) else value
 
 
 def target_of(target):
