@@ -1,31 +1,58 @@
 //! The files at the top of a campaign's folder: tables, reports, the summary.
 
 use switchback_engine::campaign::Campaign;
+use switchback_engine::request::Goal;
 use switchback_engine::{EngineError, calibration, export};
 use switchback_model::report::Report;
-use switchback_report::terminal::{self, TerminalStyle};
+use switchback_report::terminal::{self, RunReport, TerminalStyle};
 use switchback_report::tsv::{self, ScreenRow, StatusRow};
 use switchback_report::{json, markdown};
+
+use crate::commands::{run_reports, run_tables};
 
 /// Width of texts that go into files.
 const FILE_WIDTH: usize = 110;
 
 /// Writes all of them anew; each is derived and can be deleted.
-pub fn write(campaign: &Campaign, report: &Report) -> Result<(), EngineError> {
+pub fn write(campaign: &Campaign, report: &Report) -> anyhow::Result<()> {
     let rows = screen_rows(campaign)?;
     if !rows.is_empty() {
         campaign.dir.write_top("screen.tsv", &tsv::screen(&rows))?;
     }
     campaign.dir.write_top("status.tsv", &tsv::status(&status_rows(campaign)))?;
     campaign.dir.write_top("report.json", &json::render(report))?;
-    campaign.dir.write_top("report.md", &markdown::render(report))?;
-    campaign.dir.write_top("report.tsv", &tsv::report(report))?;
+    campaign.dir.write_top("report.md", &page(campaign, report)?)?;
+    campaign.dir.write_top("report.tsv", &lines(campaign, report)?)?;
     if let Some(calibration) = campaign.calibration(report) {
         campaign.dir.write_top(calibration::FILE, &calibration.text())?;
     }
     let style = TerminalStyle { width: FILE_WIDTH, colour: false };
-    campaign.dir.write_top("summary.log", &terminal::render(report, &style, &[]))?;
+    let summary = match campaign.request.goal {
+        Goal::Run => run_tables(campaign, &style)?,
+        Goal::Screen | Goal::Ab => terminal::render(report, &style, &[]),
+    };
+    campaign.dir.write_top("summary.log", &summary)?;
     Ok(())
+}
+
+/// The page to publish.
+pub fn page(campaign: &Campaign, report: &Report) -> anyhow::Result<String> {
+    Ok(match campaign.request.goal {
+        Goal::Run => markdown::runs(report, &runs(campaign)?),
+        Goal::Screen | Goal::Ab => markdown::render(report),
+    })
+}
+
+/// The lines for another program: an operator each, or a row of a single run.
+pub fn lines(campaign: &Campaign, report: &Report) -> anyhow::Result<String> {
+    Ok(match campaign.request.goal {
+        Goal::Run => tsv::runs(&runs(campaign)?),
+        Goal::Screen | Goal::Ab => tsv::report(report),
+    })
+}
+
+fn runs(campaign: &Campaign) -> anyhow::Result<Vec<RunReport>> {
+    Ok(run_reports(campaign)?.into_iter().map(|(run, _)| run).collect())
 }
 
 /// Writes `status.tsv`, cell by cell while a campaign runs.

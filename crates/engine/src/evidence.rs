@@ -91,11 +91,22 @@ impl Evidence {
     pub fn read(attempt: &AttemptDir, ir_dir: &Path, digests: &mut DigestCache) -> Result<Self, StoreError> {
         let log = attempt.events()?;
         let mut it = Self { outcome: attempt.outcome()?, ..Self::default() };
-        if let Some(identity) = attempt.identity()? {
-            it.conditions = identity.conditions;
-            it.identity = identity.identity;
+        match attempt.identity()? {
+            Some(identity) => {
+                it.conditions = identity.conditions;
+                it.identity = identity.identity;
+            }
+            // It is written before the outcome: where that is there, this was, and without it nothing is comparable.
+            None if it.outcome.is_some() => {
+                return Err(StoreError::Damaged {
+                    path: attempt.path().join("run_identity.json"),
+                    detail: "it is missing, and with it the conditions of the rows".into(),
+                });
+            }
+            None => {}
         }
         it.notes = torn_lines(&log);
+        it.notes.extend(it.outcome.as_ref().and_then(|outcome| lost_rows(outcome, &log)));
         let mut compiled: BTreeMap<(Side, &str), &Compile> = BTreeMap::new();
         for body in log.bodies() {
             if let EventBody::Compile(compile) = body {
@@ -181,6 +192,14 @@ pub(crate) fn torn_lines(log: &EventLog) -> Vec<String> {
     let said =
         |torn: &TornLine| format!("`events.jsonl`, line {}, cannot be read: {}", torn.line, torn.detail);
     log.torn.iter().map(said).collect()
+}
+
+/// Rows that the supervisor counted when the attempt ended and that are not there any more.
+pub(crate) fn lost_rows(outcome: &Outcome, log: &EventLog) -> Option<String> {
+    let there = log.bodies().filter(|body| matches!(body, EventBody::Row(row) if row.ok)).count() as u64;
+    let counted = outcome.counts.success;
+    (there < counted)
+        .then(|| format!("`events.jsonl` holds {there} of the {counted} rows that were measured"))
 }
 
 fn kernel_ir(compile: &Compile, ir_dir: &Path, digests: &mut DigestCache) -> Result<KernelIr, StoreError> {

@@ -244,11 +244,19 @@ impl Prepared {
                 return Err(EngineError::OtherRequest { path: root, field, there, here });
             }
             let request = Request { time_budget_s: self.request.time_budget_s, ..there };
+            make_whole(&dir)?;
             return Campaign::open(dir, request, self.suite, self.backend);
         }
         let dir = CampaignDir::create(&root, &self.request)?;
         Campaign::open(dir, self.request, self.suite, self.backend)
     }
+}
+
+/// Makes what a start that was killed right after its request left unmade: no cell could write its code.
+fn make_whole(dir: &CampaignDir) -> Result<(), EngineError> {
+    let path = dir.ir_dir();
+    std::fs::create_dir_all(&path)
+        .map_err(|source| switchback_store::StoreError::Io { action: "create", path, source }.into())
 }
 
 /// Opens a campaign's folder to go on with it.
@@ -257,6 +265,7 @@ impl Prepared {
 /// No campaign, another process works in it, or its card is not there.
 pub fn resume(root: &Path, program: &Path) -> Result<Campaign, EngineError> {
     let (dir, request, suite, backend) = parts(root, program)?;
+    make_whole(&dir)?;
     Campaign::open(dir, request, suite, backend)
 }
 

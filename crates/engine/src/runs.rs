@@ -3,10 +3,11 @@
 use switchback_model::case::CaseKey;
 use switchback_model::cell::Purpose;
 use switchback_model::event::Timer;
+use switchback_model::report::{CaseReport, Report};
 use switchback_model::side::Pairing;
 use switchback_stats::effect::quantile;
 
-use crate::campaign::Campaign;
+use crate::campaign::{Campaign, conditions_of_campaign};
 use crate::error::EngineError;
 use crate::evidence::{DigestCache, Evidence};
 use crate::measure::latency;
@@ -64,6 +65,48 @@ pub fn read(campaign: &Campaign) -> Result<Vec<RunRead>, EngineError> {
         runs.push(RunRead { operator, rows, hints });
     }
     Ok(runs)
+}
+
+/// Puts the rows of single runs into a report, side A's place, with the conditions that they were measured under.
+///
+/// A run has no other side, so nothing in it is a verdict; what it read must not be missing from its files for that.
+///
+/// # Errors
+/// A file is damaged.
+pub fn fill(campaign: &Campaign, report: &mut Report) -> Result<(), EngineError> {
+    for operator in &mut report.operators {
+        let Standing::Done(attempt) = campaign.state.standing(&operator.operator, Purpose::Run) else {
+            continue;
+        };
+        let dir = attempt.dir.clone();
+        let evidence = Evidence::read(&dir, &campaign.dir.ir_dir(), &mut DigestCache::default())?;
+        if report.conditions.0.is_empty() {
+            report.conditions = conditions_of_campaign(&evidence.conditions);
+            report.identity = evidence.identity.clone();
+        }
+        operator.cases = evidence
+            .rows
+            .iter()
+            .map(|it| {
+                let read = row(it);
+                CaseReport {
+                    case: read.case.to_string(),
+                    timer: read.timer,
+                    a_us: read.latency_us,
+                    b_us: None,
+                    effect_pct: None,
+                    ci_pct: None,
+                    q: None,
+                    rounds_pct: Vec::new(),
+                    untouched: false,
+                    host_bound: it.host_bound,
+                    outputs: None,
+                    notes: it.timer_reason.iter().cloned().chain(read.error).collect(),
+                }
+            })
+            .collect();
+    }
+    Ok(())
 }
 
 fn row(row: &switchback_model::event::Row) -> RunReadRow {

@@ -11,6 +11,7 @@ use switchback_model::verdict::ScreenVerdict;
 
 use crate::facts::{self, OutputsTally};
 use crate::number::plain;
+use crate::terminal::RunReport;
 use crate::text::printable;
 
 /// One operator of `screen.tsv`; `before` is side A, `after` side B.
@@ -259,6 +260,33 @@ pub fn report(report: &Report) -> String {
         table.more([operator.rounds_needed.map(|it| it.to_string()).unwrap_or_default()]);
         table.more([operator.replay_fallbacks.to_string()]);
         table.more([operator.reasons.join("; "), operator.hints.join("; ")]);
+    }
+    table.text()
+}
+
+/// Rows of single runs, without a comparison, a line a row.
+#[must_use]
+pub fn runs(runs: &[RunReport]) -> String {
+    let mut table = Table::new(&[
+        "operator",
+        "case",
+        "timer",
+        "latency_us",
+        "spread_pct",
+        "samples",
+        "baseline_us",
+        "ok",
+        "error",
+    ]);
+    for run in runs {
+        for it in &run.rows {
+            table.row([run.operator.as_str(), &it.case]);
+            table.more([it.timer.map(|it| it.to_string()).unwrap_or_default()]);
+            table.more([it.latency_us, it.spread_pct].map(plain));
+            table.more([it.samples.to_string()]);
+            table.more([plain(it.baseline_us)]);
+            table.more([it.ok.to_string(), it.error.clone().unwrap_or_default()]);
+        }
     }
     table.text()
 }

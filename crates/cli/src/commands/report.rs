@@ -6,7 +6,7 @@ use switchback_engine::{judge, prepare};
 use switchback_model::conditions;
 use switchback_model::exit_code::ExitCode;
 use switchback_model::report::Report;
-use switchback_report::{explain, json, markdown, terminal, tsv};
+use switchback_report::{explain, json, terminal};
 
 use crate::args::{FormatArg, ReportArgs};
 use crate::exports;
@@ -24,6 +24,12 @@ pub fn run(args: &ReportArgs, volume: Volume) -> anyhow::Result<ExitCode> {
     }
     let report = judge::judge(&mut campaign)?;
     if let Some(operator) = &args.explain {
+        if campaign.request.goal == Goal::Run {
+            return Err(Message::usage(
+                format!("`{}` is a single run: there is no verdict to be explained", args.dir.display()),
+                "`switchback compare RUN_A RUN_B` holds two of them side by side",
+            ));
+        }
         let text = explain::operator(&report, operator).ok_or_else(|| unknown(&report, operator))?;
         session::print(&text);
         return Ok(ExitCode::Success);
@@ -55,9 +61,9 @@ pub fn run(args: &ReportArgs, volume: Volume) -> anyhow::Result<ExitCode> {
                 text
             }
         },
-        FormatArg::Markdown => markdown::render(&report),
+        FormatArg::Markdown => exports::page(&campaign, &report)?,
         FormatArg::Json => json::render(&report),
-        FormatArg::Tsv => tsv::report(&report),
+        FormatArg::Tsv => exports::lines(&campaign, &report)?,
     };
     session::print(&text);
     // A table of single runs and lines for a program have no place for them; the other formats do.

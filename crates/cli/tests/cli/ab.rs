@@ -117,6 +117,31 @@ fn a_run_has_rows_and_no_verdict() {
         assert!(!ran.stdout.contains(word), "{}", ran.stdout);
     }
     sandbox.run(&["report", "out"]).code(0).prints("relu: 6 rows");
+
+    // What was read is in every format and every file, and none of them says that it was not measured.
+    let report = |format: &str| sandbox.run(&["report", "out", "--format", format]).code(0).stdout;
+    let json: serde_json::Value = serde_json::from_str(&report("json")).unwrap();
+    assert_eq!(json["conditions"]["sample_ms"], "1");
+    let cases = json["operators"][0]["cases"].as_array().unwrap();
+    assert_eq!(cases.len(), 6);
+    let latency_us = cases[0]["a_us"].as_f64().unwrap();
+    assert!(latency_us > 0.0 && cases[0]["b_us"].is_null());
+    let tsv = report("tsv");
+    let rows: Vec<Vec<&str>> = tsv.lines().skip(1).map(|line| line.split('\t').collect()).collect();
+    assert_eq!(rows.len(), 8);
+    assert_eq!((rows[0][0], rows[0][1]), ("relu", cases[0]["case"].as_str().unwrap()));
+    let printed: f64 = rows[0][3].parse().unwrap();
+    assert!((printed / latency_us - 1.0).abs() < 1e-6, "{printed} {latency_us}");
+    let page = report("markdown");
+    assert!(page.starts_with("# Single run of 2 operators\n") && page.contains("## `fft`"), "{page}");
+    assert!(!page.contains("erdict") && !page.contains("screen"), "{page}");
+    for (file, format) in [("report.json", "json"), ("report.tsv", "tsv"), ("report.md", "markdown")] {
+        let text = std::fs::read_to_string(sandbox.path(&format!("out/{file}"))).unwrap();
+        assert_eq!(text, report(format), "{file}");
+    }
+    let summary = std::fs::read_to_string(sandbox.path("out/summary.log")).unwrap();
+    assert!(summary.contains("fft: 2 rows"), "{summary}");
+    sandbox.run(&["report", "out", "--explain", "relu"]).code(2).says("is a single run");
 }
 
 #[test]

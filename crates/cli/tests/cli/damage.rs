@@ -61,6 +61,11 @@ fn a_torn_end_loses_one_line_and_a_torn_middle_is_told() {
     sandbox.run(&["report", "done", "--format", "tsv"]).code(0).says("is read whole");
     sandbox.run(&["doctor", "done"]).code(0).prints("is read whole");
 
+    // Rows that were counted when the cell ended are gone with their file.
+    std::fs::remove_file(&path).unwrap();
+    let ran = sandbox.run(&["report", "done"]).code(0);
+    ran.prints("`events.jsonl` holds 0 of the 2 rows that were measured").prints("2 of 3 rounds");
+
     // Bytes that are no text at all.
     std::fs::write(&path, [0xff, 0x00, b'\n', 0x80]).unwrap();
     sandbox.run(&["report", "done"]).code(0).prints("line 1, cannot be read");
@@ -81,6 +86,9 @@ fn files_that_cannot_be_done_without_are_named_with_what_to_do() {
     cut(&sandbox, "identity/cells/slow/r1_A/1/run_identity.json", 30);
     let ran = sandbox.run(&["report", "identity"]).code(2).prints_nothing();
     ran.says("run_identity.json` is damaged").says("`switchback resume` measures the cell again");
+    std::fs::remove_file(sandbox.path("identity/cells/slow/r1_A/1/run_identity.json")).unwrap();
+    let ran = sandbox.run(&["report", "identity"]).code(2).prints_nothing();
+    ran.says("run_identity.json` is damaged: it is missing").says("`switchback resume` measures");
     // As it says: the attempt away, the cell is measured again.
     std::fs::rename(sandbox.path("identity/cells/slow/r1_A/1"), sandbox.path("attempt")).unwrap();
     let count = sandbox.cells().len();
@@ -111,6 +119,12 @@ fn folders_that_are_no_campaign_are_not_touched() {
     assert_eq!(sandbox.cells(), [""; 0]);
     assert_eq!(std::fs::read_to_string(sandbox.path("photos/cat.jpg")).unwrap(), "cat");
     assert_eq!(std::fs::read_dir(sandbox.path("photos")).unwrap().count(), 1);
+    // A request alone is a campaign that has not begun.
+    std::fs::create_dir(sandbox.path("begun")).unwrap();
+    sandbox.finished(&["slow", "same"]);
+    std::fs::copy(sandbox.path("done/campaign.toml"), sandbox.path("begun/campaign.toml")).unwrap();
+    sandbox.run(&["report", "begun"]).code(0).prints("none screened");
+    sandbox.run(&["resume", "begun"]).code(0).prints("FASTER");
     // An empty folder is as good as none.
     sandbox.run(&sandbox.speaker(&["slow", "same"], &["--out", "empty"])).code(0);
 }

@@ -160,8 +160,7 @@ fn ctrl_c_ends_the_cell_and_says_how_to_go_on() {
     running.signal(Signal::INT);
     let ran = running.wait().code(130);
     assert!(!runs(cell) && !runs(supervisor));
-    let ran =
-        ran.says("ending cells; once more kills them").says("interrupted; `switchback resume out` goes on");
+    let ran = ran.says("once more kills").says("interrupted; `switchback resume out` goes on");
     ran.prints("slow");
     assert_eq!(sandbox.json("out/cells/slow/r1_B/1/outcome.json")["ending"], "interrupted");
     sandbox.run(&["resume", "out", "--dry-run"]).code(0).prints("measure slow r1_B would be next");

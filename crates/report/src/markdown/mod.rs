@@ -3,6 +3,7 @@
 //! Leaves to `escape` what keeps names from outside from becoming markdown or HTML of their own.
 
 mod escape;
+mod run;
 
 use switchback_model::conditions::FIELDS;
 use switchback_model::finding::Severity;
@@ -10,6 +11,7 @@ use switchback_model::report::{OperatorReport, Report};
 use switchback_model::switch::describe;
 
 use self::escape::{code, html, prose};
+pub use self::run::runs;
 use crate::facts::{self, OutputsTally, Standing};
 use crate::number;
 use crate::terminal::case_remarks;
@@ -65,21 +67,8 @@ fn header(out: &mut String, report: &Report) {
             None => "nothing".into(),
         },
     ));
-    for (phase, spent) in &report.elapsed_s {
-        facts.push(("time spent", format!("{}: {}", prose(phase), number::seconds(*spent))));
-    }
-    facts.push(("campaign", format!("{}, created {}", code(&report.campaign), prose(&report.created_utc))));
-    facts.push(("judged by", format!("switchback {}", prose(&report.switchback))));
-    for field in ["device", "driver", "compiler", "torch", "library"] {
-        if let Some(value) = report.conditions.get(field) {
-            facts.push((field, code(value)));
-        }
-    }
-    out.push_str("| | |\n|---|---|\n");
-    for (name, value) in facts {
-        out.push_str(&format!("| {name} | {value} |\n"));
-    }
-    out.push('\n');
+    facts.extend(origin(report));
+    facts_table(out, &facts);
 
     let (counts, unscreened) = facts::screen_counts(report);
     let mut words: Vec<String> = counts
@@ -119,6 +108,34 @@ fn header(out: &mut String, report: &Report) {
             fields.join(", ")
         ));
     }
+    warnings(out, report);
+}
+
+/// How long it took, where it came from, what judged it, and the conditions that people ask for first.
+fn origin(report: &Report) -> Vec<(&'static str, String)> {
+    let mut facts = Vec::new();
+    for (phase, spent) in &report.elapsed_s {
+        facts.push(("time spent", format!("{}: {}", prose(phase), number::seconds(*spent))));
+    }
+    facts.push(("campaign", format!("{}, created {}", code(&report.campaign), prose(&report.created_utc))));
+    facts.push(("judged by", format!("switchback {}", prose(&report.switchback))));
+    for field in ["device", "driver", "compiler", "torch", "library"] {
+        if let Some(value) = report.conditions.get(field) {
+            facts.push((field, code(value)));
+        }
+    }
+    facts
+}
+
+fn facts_table(out: &mut String, facts: &[(&str, String)]) {
+    out.push_str("| | |\n|---|---|\n");
+    for (name, value) in facts {
+        out.push_str(&format!("| {name} | {value} |\n"));
+    }
+    out.push('\n');
+}
+
+fn warnings(out: &mut String, report: &Report) {
     for finding in report.findings.iter().filter(|it| it.severity != Severity::Ok) {
         let severity = if finding.severity == Severity::Failure { "Failure" } else { "Warning" };
         out.push_str(&format!("> **{severity}:** {}: {}", prose(&finding.check), prose(&finding.detail)));

@@ -31,7 +31,7 @@ pub struct RunRow {
     pub samples: u64,
     /// Latency of the benchmark's own baseline, where it was asked for.
     pub baseline_us: Option<f64>,
-    /// Spread of the samples: half of what lies between the quartiles, percent of the latency.
+    /// Spread of the samples: half of what lies between the 5th and the 95th percentile, percent of the latency.
     pub spread_pct: Option<f64>,
     /// False if the case raised an error instead of a latency.
     pub ok: bool,
