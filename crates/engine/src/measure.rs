@@ -36,6 +36,8 @@ pub struct MeasuredCase {
     pub timer: Option<Timer>,
     /// Sentences.
     pub notes: Vec<String>,
+    /// Why its duet is not proven: the first round's reason, with the round.
+    pub unproven: Option<String>,
 }
 
 /// The latency of one row, microseconds, and the timer's resolution (0 if unknown).
@@ -99,7 +101,34 @@ pub fn measured_cases(
             screen.rows.iter().enumerate().map(|(index, row)| (&row.case, index)).collect();
         order.sort_by_key(|case| place.get(case).copied().unwrap_or(usize::MAX));
     }
-    order.into_iter().map(|case| measured_case(case, rounds, pairing, screened, screen_evidence)).collect()
+    let mut cases: Vec<MeasuredCase> = order
+        .into_iter()
+        .map(|case| measured_case(case, rounds, pairing, screened, screen_evidence))
+        .collect();
+    if pairing == Pairing::Duet {
+        withhold_unproven(&mut cases);
+    }
+    cases
+}
+
+/// A process that ran other code for one case than a cell of that side alone has mixed its sides up: none of the
+/// operator's cases is taken from it.
+fn withhold_unproven(cases: &mut [MeasuredCase]) {
+    let Some((case, reason)) =
+        cases.iter().find_map(|it| it.unproven.as_ref().map(|reason| (&it.case, reason)))
+    else {
+        return;
+    };
+    let said = format!(
+        "the duet is not proven, so nothing is judged by it: {case}, {reason}; `--pairing process` measures each side \
+         in a process of its own"
+    );
+    for it in cases.iter_mut() {
+        for round in &mut it.input.rounds {
+            round.excluded = Some(said.clone());
+        }
+        say(&mut it.notes, &said);
+    }
 }
 
 fn sides_rows<'a>(round: &RoundEvidence<'a>) -> [Vec<&'a Row>; 2] {
@@ -120,6 +149,7 @@ fn measured_case(
     let mut steps_us: Vec<f64> = Vec::new();
     let mut printed_us: f64 = 0.0;
     let mut case_rounds = Vec::new();
+    let mut unproven: Option<String> = None;
     for round in rounds {
         let mut it = CaseRound { round: round.round, ..CaseRound::default() };
         let mut round_timers = Vec::new();
@@ -134,9 +164,11 @@ fn measured_case(
             if let Some(screen) = screen_evidence[usize::from(side == Side::B)]
                 && let Err(reason) = same_code(screen, evidence, side, &case)
             {
+                unproven.get_or_insert_with(|| format!("round {}: {reason}", round.round));
                 it.excluded.get_or_insert(reason);
             }
             if let Some(reason) = evidence.proof_failures.get(&case) {
+                unproven.get_or_insert_with(|| format!("round {}: {reason}", round.round));
                 it.excluded.get_or_insert(format!("the duet proof failed: {reason}"));
             }
             match latency(row, pairing) {
@@ -187,6 +219,7 @@ fn measured_case(
         case,
         timer,
         notes,
+        unproven,
     }
 }
 
@@ -247,6 +280,76 @@ mod tests {
             untouched: BTreeMap::new(),
             reasons: vec![],
         }
+    }
+
+    /// A round of a duet: two cases, B half as long as A, and what one of the cases' proofs says.
+    fn duet(fault: Option<&str>) -> Evidence {
+        let named =
+            |row: Row, input: &str| Row { case: CaseKey { input: input.into(), ..row.case.clone() }, ..row };
+        let rows: Vec<Row> = ["[8]", "[9]"]
+            .into_iter()
+            .flat_map(|input| {
+                [(Side::A, 2.0), (Side::B, 1.0)].map(|(side, us)| named(row(side, vec![vec![us, us]]), input))
+            })
+            .collect();
+        let proof_failures =
+            fault.map(|fault| (rows[2].case.clone(), fault.to_owned())).into_iter().collect();
+        Evidence { rows, proof_failures, ..Evidence::default() }
+    }
+
+    #[test]
+    fn an_operator_whose_duet_is_not_proven_gets_no_verdict_and_says_why() {
+        use switchback_model::verdict::Verdict;
+        use switchback_stats::input::{OperatorInput, Settings};
+        let judged = |faults: [Option<&str>; 4]| {
+            let evidence = faults.map(duet);
+            let rounds: Vec<RoundEvidence<'_>> =
+                (1..).zip(&evidence).map(|(round, it)| RoundEvidence { round, a: it, b: it }).collect();
+            let cases = measured_cases(&rounds, Pairing::Duet, &changed(), [None, None]);
+            let input = OperatorInput {
+                operator: "add".into(),
+                cases: cases.into_iter().map(|case| case.input).collect(),
+                ..OperatorInput::default()
+            };
+            let mut judgement = switchback_stats::judge::judge(&[input], &Settings::default());
+            judgement.operators.remove(0)
+        };
+        assert_eq!(judged([None; 4]).verdict, Verdict::Faster);
+        let unproven = judged([None, Some("side B launches `k` as it was compiled for side A"), None, None]);
+        assert_eq!(unproven.verdict, Verdict::NotMeasured);
+        let reason = unproven.reasons.join("; ");
+        for part in ["the duet is not proven", "[9]", "round 2: side B launches `k`", "`--pairing process`"] {
+            assert!(reason.contains(part), "{part}: {reason}");
+        }
+    }
+
+    #[test]
+    fn a_duet_that_ran_other_code_than_screening_is_not_proven() {
+        let code = |side, content: u8| {
+            let kernels = vec![switchback_ir::KernelIr {
+                kernel: "k".into(),
+                variant: "v".into(),
+                stages: BTreeMap::from([(
+                    switchback_ir::Stage::Ttgir,
+                    switchback_ir::Digest([content; 32]),
+                )]),
+            }];
+            let case = row(Side::A, vec![]).case;
+            ((side, case), crate::evidence::Launched { kernels, unknown: 0 })
+        };
+        let launching = |b: u8| Evidence {
+            launched: BTreeMap::from([code(Side::A, 1), code(Side::B, b)]),
+            rows: [Side::A, Side::B].map(|side| row(side, vec![vec![2.0]])).into(),
+            ..Evidence::default()
+        };
+        let (screen, same, other) = (launching(2), launching(2), launching(1));
+        let of = |it: &Evidence| {
+            let rounds = [RoundEvidence { round: 1, a: it, b: it }];
+            measured_cases(&rounds, Pairing::Duet, &changed(), [Some(&screen), Some(&screen)]).remove(0)
+        };
+        assert_eq!((of(&same).unproven, of(&same).input.rounds[0].excluded.clone()), (None, None));
+        let said = of(&other).input.rounds[0].excluded.clone().unwrap();
+        assert!(said.contains("round 1: side B ran other code than screening saw: `k` differs at"), "{said}");
     }
 
     #[test]
