@@ -329,10 +329,7 @@ mod tests {
             let kernels = vec![switchback_ir::KernelIr {
                 kernel: "k".into(),
                 variant: "v".into(),
-                stages: BTreeMap::from([(
-                    switchback_ir::Stage::Ttgir,
-                    switchback_ir::Digest([content; 32]),
-                )]),
+                stages: BTreeMap::from([(switchback_ir::Stage::Ttgir, switchback_ir::Digest([content; 32]))]),
             }];
             let case = row(Side::A, vec![]).case;
             ((side, case), crate::evidence::Launched { kernels, unknown: 0 })
