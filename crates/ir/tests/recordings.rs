@@ -114,6 +114,9 @@ fn every_recorded_text_is_read_without_warning_and_canonical_form_is_stable() {
             let once = canonical(&text.stage, &text.text);
             assert_eq!(once.warnings, Vec::<String>::new(), "{}", text.path.display());
             assert!(!once.raw && !once.incomplete && !once.crash_reproducer && once.stamps.is_empty());
+            if text.text.starts_with(b"\x7fELF") {
+                continue; // what is kept of a cubin is no cubin, and has no lines
+            }
             let twice = canonical(&text.stage, &once.text);
             assert_eq!(
                 String::from_utf8_lossy(&once.text),
