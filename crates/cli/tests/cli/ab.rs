@@ -66,7 +66,35 @@ fn process_pairing_measures_the_same_cases_in_two_cells_a_round() {
         .map(|row| row.into_iter().find(|(name, _)| name == "cell").unwrap().1)
         .collect();
     assert_eq!(cells, ["screen_A", "screen_B", "r1_A", "r1_B", "r2_B", "r2_A"]);
-    assert_eq!(sandbox.operator("out", "relu")["cases"].as_array().unwrap().len(), 6);
+    let relu = sandbox.operator("out", "relu");
+    assert_eq!(relu["cases"].as_array().unwrap().len(), 6);
+    // Its cells draw the order of cases anew; a suite that cannot is told what that leaves open.
+    assert!(!relu["reasons"].to_string().contains("fixed order"), "{relu}");
+    sandbox.run(&sandbox.speaker(&["slow"], &["--out", "fixed"])).code(0);
+    let slow = sandbox.operator("fixed", "slow");
+    assert!(slow["reasons"].to_string().contains("process pairing with a fixed order of cases"), "{slow}");
+}
+
+#[test]
+fn the_demo_shows_what_the_switch_does_and_what_it_does_not() {
+    let sandbox = Sandbox::new();
+    let ran = sandbox.run(&["demo", "--out", "out", "--seed", "1", "-q"]).code(0);
+    assert_eq!(ran.stderr, "");
+    let ran = ran.prints("FASTER").prints("control").prints("one process a side, same cases:");
+    ran.prints("refuses f32, takes c64:").prints("out/report.md");
+    let gelu = sandbox.operator("out", "gelu");
+    assert_eq!((gelu["verdict"].as_str(), gelu["outputs"].as_str()), (Some("FASTER"), Some("equal")));
+    let report = sandbox.json("out/report.json");
+    let naive = &report["naive"];
+    for figure in ["worst_pct", "floor_pct"] {
+        assert!(naive[figure].as_f64().is_some_and(f64::is_finite), "{naive}");
+    }
+    let controls: Vec<_> =
+        report["operators"].as_array().unwrap().iter().filter(|it| it["control"] == true).collect();
+    assert_eq!(controls.len(), 3);
+    for it in controls {
+        assert!(it["verdict"] != "FASTER" && it["verdict"] != "SLOWER", "{it}");
+    }
 }
 
 #[test]

@@ -103,6 +103,29 @@ fn files_that_cannot_be_done_without_are_named_with_what_to_do() {
 }
 
 #[test]
+fn rows_of_other_conditions_within_a_campaign_are_refused_by_field() {
+    let sandbox = Sandbox::new();
+    let done = sandbox.finished(&["slow", "same"]);
+    let path = done.join("cells/slow/r2_A/1/run_identity.json");
+    let mut identity = sandbox.json("done/cells/slow/r2_A/1/run_identity.json");
+    identity["conditions"]["driver"] = "580.1".into();
+    std::fs::write(&path, identity.to_string()).unwrap();
+    let ran = sandbox.run(&["report", "done"]).code(5).prints_nothing();
+    ran.says("not comparable: `driver` is unknown in A, `580.1` in B").says("hint: `--allow driver`");
+    let ran = sandbox.run(&["report", "done", "--allow", "driver"]).code(0).prints("FASTER");
+    ran.prints("these conditions differ: `driver`");
+
+    // A round that is measured after the driver changed is not put beside those from before.
+    let mut identity = sandbox.json("done/cells/same/r1_A/1/run_identity.json");
+    identity["conditions"]["driver"] = "580.1".into();
+    for cell in ["slow/r1_A", "slow/r1_B", "same/r1_A"] {
+        std::fs::write(done.join(format!("cells/{cell}/1/run_identity.json")), identity.to_string()).unwrap();
+    }
+    std::fs::remove_dir_all(done.join("cells/same/r3_B")).unwrap();
+    sandbox.run(&["resume", "done"]).code(5).says("`driver` is `580.1` in A, unknown in B");
+}
+
+#[test]
 fn folders_that_are_no_campaign_are_not_touched() {
     let sandbox = Sandbox::new();
     std::fs::create_dir(sandbox.path("empty")).unwrap();
