@@ -255,7 +255,8 @@ fn plain(effect: f64, round_variance: f64, n_rounds: usize, quantisation: f64) -
         n_rounds: u32::try_from(n_rounds).unwrap_or(u32::MAX),
         quantisation,
         tau_squared: 0.0,
-        tau_df: 0.0,
+        control_square: 0.0,
+        n_controls: 0.0,
     }
 }
 

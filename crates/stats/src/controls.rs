@@ -7,7 +7,7 @@
 use statrs::function::beta::inv_beta_reg;
 
 use crate::analysis::{Analysis, CaseStat, Group};
-use crate::effect::quantile;
+use crate::effect::{mean, quantile};
 use crate::interval::Estimate;
 use crate::judgement::{ControlBand, ControlsSummary};
 
@@ -29,11 +29,12 @@ struct Control {
     place: usize,
 }
 
-/// A persistent bias: its variance, and the degrees of freedom of that.
+/// A persistent bias: its variance, and what it was taken from.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(crate) struct Tau {
     pub squared: f64,
-    pub df: f64,
+    pub control_square: f64,
+    pub n_controls: f64,
 }
 
 /// Adds tau to every estimate: that of control operators to units, that of control cases to cases.
@@ -81,7 +82,8 @@ fn p_value_with(mut estimate: Estimate, tau: Tau) -> f64 {
 
 fn set(estimate: &mut Estimate, tau: Tau) {
     estimate.tau_squared = tau.squared;
-    estimate.tau_df = tau.df;
+    estimate.control_square = tau.control_square;
+    estimate.n_controls = tau.n_controls;
 }
 
 /// Largest |effect| of any control of the group, single cases included; `None` without controls.
@@ -144,18 +146,16 @@ pub fn tau_squared(effects: &[f64], errors_squared: &[f64]) -> f64 {
     (excess / effects.len() as f64).max(0.0)
 }
 
-/// The bias that controls show. Each of them is one degree of freedom to the extent that it shows bias and not scatter:
-/// all of it where bias is all they show, and nothing, without a jump, where they show none.
+/// The bias that controls show, and how large they read.
 fn tau_of(controls: &[&Control]) -> Tau {
     let effects: Vec<f64> = controls.iter().map(|it| it.effect).collect();
     let errors: Vec<f64> = controls.iter().map(|it| it.error_squared).collect();
-    let squared = tau_squared(&effects, &errors);
-    if squared == 0.0 {
-        return Tau::default();
+    let squares: Vec<f64> = effects.iter().map(|effect| effect * effect).collect();
+    Tau {
+        squared: tau_squared(&effects, &errors),
+        control_square: mean(&squares).unwrap_or(0.0),
+        n_controls: controls.len() as f64,
     }
-    let all_squares: f64 = effects.iter().map(|effect| effect * effect).sum();
-    let n_controls = controls.len() as f64;
-    Tau { squared, df: n_controls * squared / (all_squares / n_controls) }
 }
 
 /// The bias at one latency, as the controls of its group show it; those of operator `left_out` are not asked.
@@ -304,14 +304,17 @@ mod tests {
     }
 
     #[test]
-    fn a_control_that_is_half_scatter_is_half_a_degree_of_freedom() {
+    fn what_controls_read_is_kept_where_it_shows_no_bias() {
         let group = Group { process_paired: false, timer: "gated".into(), host_bound: false };
         let it =
             Control { place: 0, operator_idx: 0, group, latency_us: 5.0, effect: 0.02, error_squared: 2e-4 };
         let tau = tau_of(&[&it; 6]);
-        assert!((tau.squared - 2e-4).abs() < 1e-12 && (tau.df - 3.0).abs() < 1e-9, "{tau:?}");
+        assert!((tau.squared - 2e-4).abs() < 1e-12 && (tau.control_square - 4e-4).abs() < 1e-12);
         let calm = Control { effect: 0.01, ..it };
-        assert_eq!(tau_of(&[&calm; 6]), Tau::default());
+        let tau = tau_of(&[&calm; 6]);
+        assert_eq!((tau.squared, tau.n_controls), (0.0, 6.0));
+        assert!((tau.control_square - 1e-4).abs() < 1e-12);
+        assert_eq!(tau_of(&[]), Tau::default());
     }
 
     #[test]
@@ -329,9 +332,9 @@ mod tests {
         controls.extend((0..3).map(|_| at(50.0, 0.001)));
         assert!((tau_at(&controls, &group, 6.0, None).squared - 4e-4).abs() < 1e-12);
         // Three controls beyond 10 us are too few to stand alone: all eleven speak.
-        assert!((tau_at(&controls, &group, 50.0, None).df - 11.0).abs() < 1e-9);
+        assert!((tau_at(&controls, &group, 50.0, None).n_controls - 11.0).abs() < 1e-9);
         controls.extend((0..6).map(|_| at(500.0, 0.001)));
-        assert!((tau_at(&controls, &group, 5_000.0, None).df - 9.0).abs() < 1e-9);
+        assert!((tau_at(&controls, &group, 5_000.0, None).n_controls - 9.0).abs() < 1e-9);
         assert!((tau_at(&controls, &group, 50.0, None).squared - 1e-6).abs() < 1e-12);
     }
 }

@@ -6,6 +6,9 @@
 use crate::effect::Interval;
 use crate::student;
 
+/// Fewer controls than this say too little of how uncertain the bias is that they do not show.
+const FEWEST_CONTROLS: f64 = 8.0;
+
 /// An effect and the variances of its error.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Estimate {
@@ -23,8 +26,10 @@ pub struct Estimate {
     pub quantisation: f64,
     /// Variance of the bias that controls show; rounds do not reduce it.
     pub tau_squared: f64,
-    /// Degrees of freedom of [`Self::tau_squared`]: the number of controls, less where they show scatter besides bias.
-    pub tau_df: f64,
+    /// Mean of the squared effects of the controls that [`Self::tau_squared`] comes from: their bias and their scatter.
+    pub control_square: f64,
+    /// Number of those controls; 0 without any.
+    pub n_controls: f64,
 }
 
 /// Variance that a timer of resolution `resolution_us` puts on `ln(A/B)`: `r^2 (1/A^2 + 1/B^2) / 12`.
@@ -49,6 +54,11 @@ impl Estimate {
     }
 
     /// Degrees of freedom of the standard error (Satterthwaite 1946): the quantisation counts as known exactly.
+    ///
+    /// A bias that came out at zero is not known to be zero: the mean square of `n` controls scatters by
+    /// `2 square^2 / n` whatever is taken off it, and so does the bias. Two things keep few or noisy controls from
+    /// deciding everything: fewer than [`FEWEST_CONTROLS`] count as that many unless they show bias, and their mean
+    /// square counts up to the variance of this estimate, so that the result is never below the number of controls.
     #[must_use]
     pub fn df(&self) -> f64 {
         let sampling = self.sampling_variance();
@@ -57,8 +67,10 @@ impl Estimate {
         if sampling > 0.0 {
             uncertain += sampling * sampling / self.round_df;
         }
-        if self.tau_squared > 0.0 {
-            uncertain += self.tau_squared * self.tau_squared / self.tau_df;
+        if self.n_controls > 0.0 {
+            let known = self.control_square.min(total);
+            let unknown = known * known / self.n_controls.max(FEWEST_CONTROLS);
+            uncertain += unknown.max(self.tau_squared * self.control_square / self.n_controls);
         }
         if uncertain > 0.0 { total * total / uncertain } else { f64::INFINITY }
     }
@@ -111,7 +123,8 @@ mod tests {
             n_rounds,
             quantisation: 0.0,
             tau_squared: 0.0,
-            tau_df: 0.0,
+            control_square: 0.0,
+            n_controls: 0.0,
         }
     }
 
@@ -120,10 +133,28 @@ mod tests {
         let mut it = plain(0.01, 1e-4, 4);
         it.quantisation = 4e-6;
         it.tau_squared = 5e-6;
-        it.tau_df = 10.0;
+        (it.control_square, it.n_controls) = (5e-6, 10.0);
         let many = it.after_rounds(1_000_000_000);
         assert!((many.standard_error() - 3e-3).abs() < 1e-7);
         assert!((many.df() / (81.0 / 25.0 * 10.0) - 1.0).abs() < 1e-3);
+    }
+
+    #[test]
+    fn a_bias_of_zero_is_not_known_to_be_zero() {
+        let mut it = plain(0.01, 4e-4, 4);
+        let alone = it.df();
+        // Controls that scatter as this estimate does: a twelfth of its variance squared each.
+        (it.control_square, it.n_controls) = (1e-4, 12.0);
+        assert!((it.df() - 1.0 / (1.0 / alone + 1.0 / 12.0)).abs() < 1e-12);
+        // However noisy they are, no more than that is taken away.
+        it.control_square = 1.0;
+        assert!((it.df() - 1.0 / (1.0 / alone + 1.0 / 12.0)).abs() < 1e-12);
+        // Three that show nothing count as eight.
+        (it.control_square, it.n_controls) = (1e-4, 3.0);
+        assert!((it.df() - 1.0 / (1.0 / alone + 1.0 / 8.0)).abs() < 1e-12);
+        // Three that show as much bias as scatter count as three, half of each.
+        (it.tau_squared, it.control_square) = (1e-4, 2e-4);
+        assert!((it.df() - 4.0 / (1.0 / alone + 2.0 / 3.0)).abs() < 1e-12);
     }
 
     #[test]

@@ -109,7 +109,8 @@ mod tests {
                 n_rounds: 4,
                 quantisation: 0.0,
                 tau_squared: 0.0,
-                tau_df: 0.0,
+                control_square: 0.0,
+                n_controls: 0.0,
             }),
         }
     }

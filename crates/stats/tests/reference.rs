@@ -178,7 +178,8 @@ fn paired_tests_and_intervals_are_those_of_scipy() {
             n_rounds: u32::try_from(a.len()).unwrap(),
             quantisation: 0.0,
             tau_squared: 0.0,
-            tau_df: 0.0,
+            control_square: 0.0,
+            n_controls: 0.0,
         };
         near(it.p_value(), p, "p");
         near_all(&[it.interval(0.95).low, it.interval(0.95).high], &ci95, "95 %");

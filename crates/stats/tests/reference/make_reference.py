@@ -141,14 +141,17 @@ class Estimate:
         self.effects, self.n = numpy.array(effects), len(effects)
         self.effect, self.quantisation = float(self.effects.mean()), quantisation
         self.variance, self.df, self.tau, self.controls = float(self.effects.var(ddof=1)), self.n - 1.0, 0.0, 0
+        self.control_square = 0.0
 
     def error(self):
         return math.sqrt(self.variance / self.n + self.quantisation + self.tau)
 
     def total_df(self):
         parts = (self.variance / self.n) ** 2 / self.df
-        if self.tau > 0:
-            parts += self.tau**2 / self.controls
+        if self.controls:
+            # The variance of a mean of n squares, halved; see docs/statistics.md for the two bounds.
+            unknown = min(self.control_square, self.error() ** 2) ** 2 / max(self.controls, 8)
+            parts += max(unknown, self.tau * self.control_square / self.controls)
         return self.error() ** 4 / parts
 
     def p(self):
@@ -187,7 +190,7 @@ def tau(controls, chosen):
                for idx in chosen]
     found = max(0.0, sum(squares) / len(squares))
     mean_square = sum(controls[idx].effect ** 2 for idx in chosen) / len(squares)
-    return found, len(squares) * found / mean_square
+    return found, mean_square, len(squares)
 
 
 def campaign(bias):
@@ -227,9 +230,9 @@ def campaign(bias):
     squeeze(unit_estimates, *linear_prior(unit_estimates, x))
     for estimates in (case_estimates, unit_estimates):
         controls = [estimate for estimate in estimates if estimate.identical]
-        bias_found, count = tau(controls, range(len(controls)))
+        bias_found, square, count = tau(controls, range(len(controls)))
         for estimate in estimates:
-            estimate.tau, estimate.controls = bias_found, count
+            estimate.tau, estimate.control_square, estimate.controls = bias_found, square, count
 
     tested = [idx for idx, unit in enumerate(unit_estimates) if not unit.identical]
     adjusted_p = dict(zip(tested, holm([unit_estimates[idx].p() for idx in tested])))
