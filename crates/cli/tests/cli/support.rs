@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use serde_json::Value;
 
-/// Longest time for one command; all of them take a few seconds.
-const LIMIT: Duration = Duration::from_secs(120);
+/// Longest time for one command; all take seconds, the demo some more, and a busy machine stretches them.
+const LIMIT: Duration = Duration::from_secs(400);
 /// Cells of the cpu suite that take no time to speak of.
 pub const QUICK: [&str; 8] = ["--sample-ms", "1", "--warmup-ms", "0", "--blocks", "8", "--block-length", "4"];
 
@@ -220,7 +220,7 @@ pub fn runs(pid: Pid) -> bool {
 pub fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
     let start = Instant::now();
     while !holds() {
-        assert!(start.elapsed() < Duration::from_secs(60), "waited in vain until {what}");
+        assert!(start.elapsed() < Duration::from_secs(180), "waited in vain until {what}");
         std::thread::sleep(Duration::from_millis(5));
     }
 }
