@@ -1,5 +1,7 @@
 //! Speed, as ratios within one run: machines are noisy, two programs side by side on the same files less so.
 
+mod linear;
+
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -7,6 +9,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail, ensure};
 use switchback_ir::Stage;
+
+use crate::step::Step;
 
 /// Rounds of each benchmark; the sides alternate, and each round gives one ratio.
 const ROUNDS: usize = 7;
@@ -18,8 +22,17 @@ const FILES: usize = 2080;
 /// # Errors
 /// No such benchmark, or one of its sides fails.
 pub fn run(root: &Path, wanted: &[&str]) -> anyhow::Result<()> {
+    if wanted.first() == Some(&linear::CHILD) {
+        return linear::child(wanted.get(1));
+    }
     if let Some(unknown) = wanted.iter().find(|name| !["ir", "events"].contains(name)) {
         bail!("`{unknown}` is no benchmark; there are: ir, events");
+    }
+    if cfg!(debug_assertions) {
+        // Without optimisation the figures would be the build's, not the program's.
+        let mut argv = vec!["cargo", "run", "--quiet", "--release", "--package", "xtask", "--", "bench"];
+        argv.extend(wanted);
+        return Step::new("bench", root, &argv).run();
     }
     let all = wanted.is_empty();
     if all || wanted.contains(&"ir") {
@@ -61,7 +74,7 @@ fn ir(root: &Path) -> anyhow::Result<()> {
         median(&shells),
         spread(&ratios)
     );
-    Ok(())
+    linear::run()
 }
 
 fn ttgir_texts(root: &Path) -> anyhow::Result<Vec<Vec<u8>>> {
