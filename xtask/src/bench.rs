@@ -25,8 +25,11 @@ pub fn run(root: &Path, wanted: &[&str]) -> anyhow::Result<()> {
     if wanted.first() == Some(&linear::CHILD) {
         return linear::child(wanted.get(1));
     }
+    if let ["judge", options @ ..] = wanted {
+        return crate::bench_judge::run(options);
+    }
     if let Some(unknown) = wanted.iter().find(|name| !["ir", "events"].contains(name)) {
-        bail!("`{unknown}` is no benchmark; there are: ir, events");
+        bail!("`{unknown}` is no benchmark; there are: ir, events, judge");
     }
     if cfg!(debug_assertions) {
         // Without optimisation the figures would be the build's, not the program's.
@@ -40,6 +43,9 @@ pub fn run(root: &Path, wanted: &[&str]) -> anyhow::Result<()> {
     }
     if all || wanted.contains(&"events") {
         events()?;
+    }
+    if all {
+        crate::bench_judge::run(&[])?;
     }
     Ok(())
 }

@@ -3,6 +3,7 @@
 //! `ci` is the one command that runs every test and installs what they need; `.ci/run` calls it and nothing else.
 
 mod bench;
+mod bench_judge;
 mod ci;
 mod gpu;
 mod python;
@@ -18,6 +19,8 @@ usage: cargo xtask <task>
   gpu [--flaggems-dir DIR] [--python PATH]
                     what needs a card: both GPU suites under a real switch, checked
   bench [ir|events] ratios against the shell or a plain reader, both sides within one run
+  bench judge [--campaigns N] [--seed N]
+                    verdicts' errors and power by simulation, other tools' rules on the same draws, speed
 ";
 
 fn main() -> ExitCode {

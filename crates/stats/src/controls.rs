@@ -4,6 +4,8 @@
 //! operator, is the mean of the squared control effects less the mean of their squared standard errors (the method of
 //! moments of DerSimonian and Laird 1986 with equal weights and a known mean of zero), at least 0.
 
+use std::collections::BTreeMap;
+
 use statrs::function::beta::inv_beta_reg;
 
 use crate::analysis::{Analysis, CaseStat, Group};
@@ -39,37 +41,38 @@ pub(crate) struct Tau {
 
 /// Adds tau to every estimate: that of control operators to units, that of control cases to cases.
 pub(crate) fn add_tau(analysis: &mut Analysis) {
-    let of_units = unit_controls(analysis);
+    let mut of_units = Taus::of(unit_controls(analysis));
     for unit in &mut analysis.units {
         if let Some(estimate) = &mut unit.estimate {
-            set(estimate, tau_at(&of_units, &unit.group, unit.latency_us, None));
+            set(estimate, of_units.at(&unit.group, unit.latency_us, None));
         }
     }
-    let of_cases = case_controls(analysis);
+    let mut of_cases = Taus::of(case_controls(analysis));
     for case in &mut analysis.cases {
         let latency_us = case.latency_us();
         if let (Some(estimate), Some(latency_us)) = (&mut case.estimate, latency_us) {
-            set(estimate, tau_at(&of_cases, &case.group, latency_us, None));
+            set(estimate, of_cases.at(&case.group, latency_us, None));
         }
     }
 }
 
 /// The p-value that each control unit would have had as a touched one: its own operator says nothing of tau.
 pub(crate) fn blind_unit_p_values(analysis: &Analysis) -> Vec<Option<f64>> {
-    let controls = unit_controls(analysis);
+    let mut controls = Taus::of(unit_controls(analysis));
     let blind = analysis.units.iter().map(|unit| {
-        let tau = tau_at(&controls, &unit.group, unit.latency_us, Some(unit.operator_idx));
-        unit.estimate.filter(|_| unit.control).map(|estimate| p_value_with(estimate, tau))
+        let estimate = unit.estimate.filter(|_| unit.control)?;
+        let tau = controls.at(&unit.group, unit.latency_us, Some(unit.operator_idx));
+        Some(p_value_with(estimate, tau))
     });
     blind.collect()
 }
 
 /// The same of control cases.
 pub(crate) fn blind_case_p_values(analysis: &Analysis) -> Vec<Option<f64>> {
-    let controls = case_controls(analysis);
+    let mut controls = Taus::of(case_controls(analysis));
     let blind = analysis.cases.iter().map(|case| {
         let estimate = case.estimate.filter(|_| is_control(case))?;
-        let tau = tau_at(&controls, &case.group, case.latency_us()?, Some(case.operator_idx));
+        let tau = controls.at(&case.group, case.latency_us()?, Some(case.operator_idx));
         Some(p_value_with(estimate, tau))
     });
     blind.collect()
@@ -86,13 +89,35 @@ fn set(estimate: &mut Estimate, tau: Tau) {
     estimate.n_controls = tau.n_controls;
 }
 
-/// Largest |effect| of any control of the group, single cases included; `None` without controls.
+/// Largest |effect| of any control of each group that has one, single cases included.
 ///
 /// A neighbour's bias falls on single cases, so it is these that bound it.
-pub(crate) fn largest_in(analysis: &Analysis, group: &Group) -> Option<f64> {
-    let mut controls = unit_controls(analysis);
-    controls.extend(case_controls(analysis));
-    largest(controls.iter().filter(|control| control.group == *group))
+pub(crate) fn largest_by_group(analysis: &Analysis) -> BTreeMap<Group, f64> {
+    let mut largest: BTreeMap<Group, f64> = BTreeMap::new();
+    for control in unit_controls(analysis).into_iter().chain(case_controls(analysis)) {
+        let size = largest.entry(control.group).or_default();
+        *size = size.max(control.effect.abs());
+    }
+    largest
+}
+
+/// The biases of some controls, each worked out once: thousands of cases share a few bands.
+struct Taus {
+    controls: Vec<Control>,
+    known: BTreeMap<(Group, usize, Option<usize>), Tau>,
+}
+
+impl Taus {
+    fn of(controls: Vec<Control>) -> Self {
+        Self { controls, known: BTreeMap::new() }
+    }
+
+    /// The bias at one latency; controls of operator `left_out` are not asked.
+    fn at(&mut self, group: &Group, latency_us: f64, left_out: Option<usize>) -> Tau {
+        let key = (group.clone(), band_of(latency_us), left_out);
+        let controls = &self.controls;
+        *self.known.entry(key).or_insert_with(|| tau_at(controls, group, latency_us, left_out))
+    }
 }
 
 fn largest<'a>(controls: impl Iterator<Item = &'a Control>) -> Option<f64> {

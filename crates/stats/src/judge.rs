@@ -3,8 +3,10 @@
 //! The only entry that callers need. Pure: the same inputs give the same judgement, whatever the order of operators,
 //! except that results come back in the order given.
 
-use crate::analysis::{Analysis, CaseStat, analyse, side_noise};
-use crate::controls::{add_tau, blind_case_p_values, blind_unit_p_values, largest_in, summarise};
+use std::collections::BTreeMap;
+
+use crate::analysis::{Analysis, CaseStat, Group, analyse, side_noise};
+use crate::controls::{add_tau, blind_case_p_values, blind_unit_p_values, largest_by_group, summarise};
 use crate::effect::{Interval, mean, median};
 use crate::input::{OperatorInput, Settings};
 use crate::judgement::{CaseJudgement, Judgement, OperatorJudgement, RoundEffect};
@@ -40,12 +42,12 @@ pub fn judge(operators: &[OperatorInput], settings: &Settings) -> Judgement {
             .map(|q| q.is_some_and(|q| q <= settings.alpha))
             .collect();
 
+    let largest_controls = largest_by_group(&analysis);
+    let adjusted = Adjusted { unit_p: &unit_p_adjusted, family, q: &q, largest_controls: &largest_controls };
     let judged = operators
         .iter()
         .enumerate()
-        .map(|(operator_idx, input)| {
-            operator_judgement(&analysis, operator_idx, input, settings, &unit_p_adjusted, family, &q)
-        })
+        .map(|(operator_idx, input)| operator_judgement(&analysis, operator_idx, input, settings, &adjusted))
         .collect();
     Judgement { operators: judged, controls: summarise(&analysis, &cases_called, &units_called) }
 }
@@ -82,18 +84,25 @@ fn adjust(p_values: &[Option<f64>], rule: impl Fn(&[f64]) -> Vec<f64>) -> Vec<Op
     p_values.iter().map(|p| p.and_then(|_| adjusted.next())).collect()
 }
 
+/// What follows from all operators together.
+struct Adjusted<'a> {
+    unit_p: &'a [Option<f64>],
+    family: usize,
+    q: &'a [Option<f64>],
+    largest_controls: &'a BTreeMap<Group, f64>,
+}
+
 fn operator_judgement(
     analysis: &Analysis,
     operator_idx: usize,
     input: &OperatorInput,
     settings: &Settings,
-    unit_p_adjusted: &[Option<f64>],
-    family: usize,
-    q: &[Option<f64>],
+    adjusted: &Adjusted<'_>,
 ) -> OperatorJudgement {
+    let q = adjusted.q;
     let stat = &analysis.operators[operator_idx];
     let unit = stat.main.map(|idx| &analysis.units[idx]);
-    let p_adjusted = stat.main.and_then(|idx| unit_p_adjusted[idx]);
+    let p_adjusted = stat.main.and_then(|idx| adjusted.unit_p[idx]);
     let cases: Vec<&CaseStat> = stat.case_idxs.iter().map(|&idx| &analysis.cases[idx]).collect();
     let first_fault = cases.iter().find_map(|case| case.left_out.clone());
     let decision = decide(&Facts {
@@ -102,8 +111,8 @@ fn operator_judgement(
         unit,
         settings,
         p_adjusted,
-        family,
-        largest_control: unit.and_then(|unit| largest_in(analysis, &unit.group)),
+        family: adjusted.family,
+        largest_control: unit.and_then(|unit| adjusted.largest_controls.get(&unit.group).copied()),
         first_fault,
     });
 

@@ -1,0 +1,162 @@
+//! What judging and reporting cost: 500 operators of 20 cases and 6 rounds, rows already read.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use anyhow::ensure;
+use switchback_model::conditions::Conditions;
+use switchback_model::event::Timer;
+use switchback_model::report::{CaseReport, Controls, OperatorReport, Report, SCHEMA};
+use switchback_model::side::Pairing;
+use switchback_model::switch::Switch;
+use switchback_model::verdict::ScreenVerdict;
+use switchback_report::terminal::{self, TerminalStyle};
+use switchback_report::{json, markdown, tsv};
+use switchback_stats::judgement::{Judgement, OperatorJudgement};
+use switchback_stats::{Interval, OperatorInput, Settings, judge, percent};
+
+use super::draw::{Draw, Setting, campaign};
+use super::tables::BASE;
+
+const N_OPERATORS: usize = 450;
+const N_CONTROLS: usize = 50;
+const N_ROUNDS: u32 = 6;
+const REPEATS: usize = 5;
+
+/// Prints the median of some runs, in seconds, with the memory that the program took.
+///
+/// # Errors
+/// A verdict is missing.
+pub fn judging() -> anyhow::Result<()> {
+    let setting = Setting {
+        n_operators: N_OPERATORS,
+        n_controls: N_CONTROLS,
+        n_cases: 20,
+        n_rounds: N_ROUNDS,
+        n_changed: 100,
+        ..BASE
+    };
+    let mut draw = Draw::seeded(1);
+    let mut sources = campaign(&setting, &mut draw);
+    for source in &mut sources {
+        (0..N_ROUNDS).for_each(|_| source.measure(&mut draw));
+    }
+    let inputs: Vec<OperatorInput> = sources.into_iter().map(|source| source.input).collect();
+    let (mut judging, mut reporting, mut bytes) = (Vec::new(), Vec::new(), 0);
+    for _ in 0..REPEATS {
+        let start = Instant::now();
+        let judgement = judge(&inputs, &Settings { rounds_requested: N_ROUNDS, ..Settings::default() });
+        judging.push(start.elapsed().as_secs_f64());
+        ensure!(judgement.operators.len() == inputs.len(), "{} verdicts", judgement.operators.len());
+        let start = Instant::now();
+        let report = report(&judgement);
+        let style = TerminalStyle { width: 110, colour: false };
+        bytes = [
+            terminal::render(&report, &style, &[]),
+            markdown::render(&report),
+            json::render(&report),
+            tsv::report(&report),
+        ]
+        .iter()
+        .map(String::len)
+        .sum::<usize>();
+        reporting.push(start.elapsed().as_secs_f64());
+    }
+    let median = |times: &mut Vec<f64>| {
+        times.sort_by(f64::total_cmp);
+        times[times.len() / 2]
+    };
+    let (judging, reporting) = (median(&mut judging), median(&mut reporting));
+    println!(
+        "\nspeed ({} build, one core): {} operators of 20 cases and {N_ROUNDS} rounds judged in {judging:.3} s, four \
+         formats ({:.1} MB) in {reporting:.3} s, together {:.3} s{}",
+        if cfg!(debug_assertions) { "debug" } else { "release" },
+        inputs.len(),
+        bytes as f64 / 1e6,
+        judging + reporting,
+        memory().map_or_else(String::new, |mib| format!("; {mib:.0} MiB at most, all tables included"))
+    );
+    Ok(())
+}
+
+/// The most memory that this process held, MiB, where the system tells.
+fn memory() -> Option<f64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
+    let kib: f64 = line.split_whitespace().nth(1)?.parse().ok()?;
+    Some(kib / 1024.0)
+}
+
+fn report(judgement: &Judgement) -> Report {
+    Report {
+        schema: SCHEMA,
+        campaign: "bench".into(),
+        switchback: env!("CARGO_PKG_VERSION").into(),
+        created_utc: String::new(),
+        switch: Switch::default(),
+        suite: "simulated".into(),
+        pairing: Some(Pairing::Duet),
+        rounds: N_ROUNDS,
+        margin_pct: 0.5,
+        conditions: Conditions::default(),
+        identity: BTreeMap::new(),
+        allowed: Vec::new(),
+        operators: judgement.operators.iter().map(operator).collect(),
+        controls: Controls::default(),
+        naive: None,
+        elapsed_s: Vec::new(),
+        stamps: BTreeMap::new(),
+        findings: Vec::new(),
+    }
+}
+
+fn pair(interval: Interval) -> (f64, f64) {
+    (percent(interval.low), percent(interval.high))
+}
+
+fn operator(it: &OperatorJudgement) -> OperatorReport {
+    OperatorReport {
+        operator: it.operator.clone(),
+        spec: it.operator.clone(),
+        screen: Some(ScreenVerdict::IrChanged),
+        first_stage: Some("ttgir".into()),
+        control: false,
+        verdict: it.verdict,
+        effect_pct: it.effect.map(percent),
+        ci_pct: it.ci.map(pair),
+        p_adjusted: it.p_adjusted,
+        rounds: it.rounds,
+        rounds_range_pct: it.rounds_range.map(pair),
+        sign_stable: it.sign_stable,
+        noise_a_pct: it.noise_a.map(percent),
+        noise_b_pct: it.noise_b.map(percent),
+        median_pct: it.median_effect.map(percent),
+        geometric_mean_pct: it.geometric_mean.map(percent),
+        outputs: None,
+        outputs_cases: None,
+        mixed: it.mixed,
+        rounds_needed: it.rounds_needed,
+        reasons: it.reasons.clone(),
+        hints: Vec::new(),
+        kernels: Vec::new(),
+        replay_fallbacks: 0,
+        cases: it
+            .cases
+            .iter()
+            .map(|case| CaseReport {
+                case: case.case.clone(),
+                timer: Some(Timer::Gated),
+                a_us: case.a_us,
+                b_us: case.b_us,
+                effect_pct: case.effect.map(percent),
+                ci_pct: case.ci.map(pair),
+                q: case.q,
+                rounds_pct: case.round_effects.iter().map(|round| round.effect.map(percent)).collect(),
+                untouched: case.untouched,
+                host_bound: case.host_bound,
+                outputs: None,
+                notes: Vec::new(),
+            })
+            .collect(),
+    }
+}
