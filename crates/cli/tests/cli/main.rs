@@ -15,4 +15,5 @@ mod layers;
 mod pipes;
 mod refusals;
 mod reports;
+mod statistics;
 mod support;
