@@ -4,6 +4,7 @@ use std::path::Path;
 
 use switchback_device::{Backend, command};
 use switchback_model::finding::{Finding, Severity};
+use switchback_model::verdict::ScreenVerdict;
 use switchback_store::campaign_dir::CampaignDir;
 use switchback_suites::suite::SuiteOptions;
 
@@ -128,12 +129,17 @@ pub fn run(root: &Path, program: &Path) -> Result<Vec<Finding>, EngineError> {
         if operator.hints.is_empty() {
             continue;
         }
+        // Rows without a compiled kernel are no fault of the run: the switch has nothing to act on there.
+        let severity = match operator.screen {
+            Some(ScreenVerdict::NotCompiled) => Severity::Warning,
+            _ => Severity::Failure,
+        };
         let says = operator.screen.map_or_else(|| "not screened".to_owned(), |verdict| verdict.to_string());
         for hint in &operator.hints {
             let (detail, advice) = hint.split_once(": ").unwrap_or((hint, ""));
             findings.push(Finding {
                 check: format!("{} ({says})", operator.operator),
-                severity: Severity::Failure,
+                severity,
                 detail: detail.to_owned(),
                 hint: (!advice.is_empty()).then(|| advice.to_owned()),
             });
