@@ -1,5 +1,6 @@
 """Runs cells of the miniature FlagGems in processes of their own, as the engine runs real ones."""
 
+import functools
 import itertools
 import json
 import os
@@ -47,6 +48,13 @@ class Cell:
         return [event for event in self.of("compile") if event["id"] == launched["id"]][-1]
 
 
+@functools.cache
+def triton_key():
+    from switchback_probe import compat
+
+    return compat.triton_key()
+
+
 def environment(folder, **more):
     found = {
         name: value for name, value in os.environ.items() if not name.startswith(("SWITCHBACK", "TRITON", "PYTEST"))
@@ -58,6 +66,7 @@ def environment(folder, **more):
         FLAGGEMS_DB_URL=f"sqlite:///{folder}/tuned.db",
         SWITCHBACK_RUN_DIR=str(folder),
         SWITCHBACK_PROTOCOL="1",
+        FAKE_TRITON_KEY=triton_key(),
     )
     found.update(more)
     return {name: value for name, value in found.items() if value is not None}
@@ -93,9 +102,15 @@ def start(folder, argv, **env):
 
 
 @pytest.fixture
-def cell(tmp_path):
-    """`cell(node, …)` runs one cell and gives what it left."""
+def cell(request, tmp_path, tmp_path_factory):
+    """`cell(node, …)` runs one cell and gives what it left.
 
+    Cells of a module with `SHARED_CACHE` share what is compiled: it is not what the module tests.
+    """
+
+    shared = {}
+    if getattr(request.module, "SHARED_CACHE", False):
+        shared = {"TRITON_CACHE_DIR": str(tmp_path_factory.getbasetemp() / "shared_cache")}
     count = itertools.count()
 
     def run(
@@ -106,6 +121,7 @@ def cell(tmp_path):
         env=None,
         switch=None,
         folder=None,
+        fresh=False,
         **measure,
     ):
         folder = folder or tmp_path / f"{next(count)}_{purpose}"
@@ -122,7 +138,7 @@ def cell(tmp_path):
             "-p",
             "switchback_probe.plugin",
         ]
-        process = start(folder, [*argv, f"benchmark/{node}", *options], **(env or {}))
+        process = start(folder, [*argv, f"benchmark/{node}", *options], **{**({} if fresh else shared), **(env or {})})
         return Cell(folder, process)
 
     return run

@@ -13,12 +13,14 @@ WITH_DRIVER = "import fake_driver, sys; from switchback_probe import runner; sys
 
 
 @pytest.fixture
-def run(tmp_path):
-    def one(operator, purpose="screen_A", env=None, **measure):
+def run(tmp_path, tmp_path_factory):
+    shared = {"TRITON_CACHE_DIR": str(tmp_path_factory.getbasetemp() / "runner_cache")}
+
+    def one(operator, purpose="screen_A", env=None, switch=None, **measure):
         folder = tmp_path / f"{len(list(tmp_path.iterdir()))}_{purpose}"
         measure.setdefault("timed", False)
-        write_order(folder, purpose, operator, measure)
-        process = start(folder, ["-c", WITH_DRIVER], **(env or {}))
+        write_order(folder, purpose, operator, measure, switch)
+        process = start(folder, ["-c", WITH_DRIVER], **shared, **(env or {}))
         return Cell(folder, process)
 
     return one
@@ -76,8 +78,22 @@ def test_timed_cases_come_in_an_order_drawn_from_the_seed(run):
         assert all(row["latency_us"] > 5.0 for row in cell.rows()), cell.log
         return [(row["case"]["dtype"], row["case"]["input"]) for row in cell.rows()]
 
-    assert order(1) == order(1) != order(2)
-    assert sorted(order(1)) == sorted(order(2))
+    first, again, other = order(1), order(1), order(2)
+    assert first == again != other and sorted(first) == sorted(other)
+
+
+def test_both_sides_of_a_case_in_one_process(run):
+    switch = {"a": {"DISABLE_LLVM_OPT": None}, "b": {"DISABLE_LLVM_OPT": "1"}}
+    cell = run("cumsum::float32", purpose="r1_AB", timed=True, switch=switch)
+    assert cell.status == 0, cell.log
+    cases = [(128, 256), (1024, 1024), (4096, 2048)]
+    found = [(row["case"]["input"], row["side"], row["timer"]) for row in cell.rows()]
+    assert sorted(found) == sorted((str(list(shape)), side, "gated") for shape in cases for side in "AB")
+    assert [row["latency_us"] for row in cell.rows()] == pytest.approx([6.0] * 6)
+    assert [proof["holds"] for proof in cell.of("proof")] == [True] * 3
+    assert [output["verdict"] for output in cell.of("outputs")] == ["equal"] * 3
+    llir = {event["side"]: event["stages"]["llir"] for event in cell.of("compile")}
+    assert llir["A"] != llir["B"]
 
 
 def test_recorded_choices_are_replayed(run):

@@ -6,6 +6,7 @@ import pytest
 import triton
 
 VERSION = tuple(int(part) for part in triton.__version__.split(".")[:2])
+SHARED_CACHE = True
 NODE = "test_mm.py::test_mm"
 
 
