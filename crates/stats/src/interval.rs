@@ -57,7 +57,7 @@ impl Estimate {
     ///
     /// A bias that came out at zero is not known to be zero: the mean square of `n` controls scatters by
     /// `2 square^2 / n` whatever is taken off it, and so does the bias. Two things keep few or noisy controls from
-    /// deciding everything: fewer than [`FEWEST_CONTROLS`] count as that many unless they show bias, and their mean
+    /// deciding everything: fewer than eight count as eight unless they show bias, and their mean
     /// square counts up to the variance of this estimate, so that the result is never below the number of controls.
     #[must_use]
     pub fn df(&self) -> f64 {
