@@ -266,10 +266,16 @@ pub struct JudgeArgs {
     pub rounds: u32,
     /// Rounds by precision instead: from the third on an operator stops when its interval (at the level that holds for
     /// all operators together) is at most this much to either side, percent.
-    #[arg(long, value_name = "PCT", env = "SWITCHBACK_PRECISION")]
+    #[arg(long, value_name = "PCT", conflicts_with = "rounds", env = "SWITCHBACK_PRECISION")]
     pub precision: Option<f64>,
     /// The most rounds that an operator gets with `--precision`.
-    #[arg(long, value_name = "N", default_value_t = 12, env = "SWITCHBACK_MAX_ROUNDS")]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 12,
+        requires = "precision",
+        env = "SWITCHBACK_MAX_ROUNDS"
+    )]
     pub max_rounds: u32,
     /// Effects smaller than this are of no interest, percent.
     #[arg(long, value_name = "PCT", default_value_t = 0.5, env = "SWITCHBACK_MARGIN")]
@@ -478,6 +484,9 @@ pub struct IrFingerprintArgs {
     /// Print JSON, an object a line.
     #[arg(long)]
     pub json: bool,
+    /// New folder for the texts under readable names, with `index.tsv` and `naming.md`.
+    #[arg(long, value_name = "OUT")]
+    pub names: Option<PathBuf>,
 }
 
 /// Arguments of `ir recompile`.

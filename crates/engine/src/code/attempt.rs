@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use switchback_ir::{Digest, Stage, StageDigest};
+use switchback_ir::{Stage, StageDigest};
 use switchback_model::case::CaseKey;
 use switchback_model::cell::Purpose;
 use switchback_model::event::{Compile, EventBody, Launch};
@@ -234,10 +234,4 @@ impl CompiledCode {
         let notes = self.notes.clone();
         Self { notes, ..self.finish() }
     }
-}
-
-/// A digest in short, for tables.
-#[must_use]
-pub(super) fn short(digest: &Digest) -> String {
-    digest.to_string().chars().take(12).collect()
 }

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use switchback_ir::Fingerprint;
 
-use super::attempt::short;
 use super::{CompiledCode, variants};
 
 /// One compiled kernel's digests.
@@ -67,10 +66,4 @@ pub fn fingerprint(code: &CompiledCode) -> CodeFingerprint {
         stamps: code.stamps(),
         notes: code.notes.clone(),
     }
-}
-
-/// The first digits of a digest, enough to tell the texts of one folder apart by eye.
-#[must_use]
-pub fn short_digest(digest: &switchback_ir::Digest) -> String {
-    short(digest)
 }

@@ -8,6 +8,8 @@ mod attempt;
 pub mod diff;
 pub mod fingerprint;
 mod folder;
+pub mod names;
+mod shown;
 #[cfg(test)]
 mod tests;
 mod variants;

@@ -192,3 +192,25 @@ fn launches_and_times_of_an_attempt_rank_its_kernels_and_moving_the_campaign_is_
     assert_eq!(it.kernels[0].kernel, "heavy");
     assert!((it.kernels[0].share.unwrap() - 0.94).abs() < 1e-12);
 }
+
+#[test]
+fn readable_names_hold_the_same_texts_and_are_explained() {
+    let scratch = tempfile::tempdir().unwrap();
+    let code = folder(&excerpts().join("mm-switch/A"));
+    let out = scratch.path().join("names");
+    assert_eq!(super::names::write(&code, &out).unwrap(), 2);
+    let index = std::fs::read_to_string(out.join("index.tsv")).unwrap();
+    let mut lines = index.lines();
+    let header: Vec<&str> = lines.next().unwrap().split('\t').collect();
+    for line in lines {
+        let fields: Vec<&str> = line.split('\t').collect();
+        assert_eq!(fields.len(), header.len());
+        // One variant a kernel: its name is enough.
+        assert_eq!(fields[0], fields[1]);
+        let original = excerpts().join("mm-switch/A").join(format!("{}.ttgir", fields[1]));
+        let copy = std::fs::read(out.join(format!("{}.ttgir", fields[0]))).unwrap();
+        assert_eq!(copy, std::fs::read(original).unwrap());
+    }
+    assert!(std::fs::read_to_string(out.join("naming.md")).unwrap().contains("No name is abbreviated"));
+    assert!(super::names::write(&code, &out).unwrap_err().to_string().contains("already exists"));
+}

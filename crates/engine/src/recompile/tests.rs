@@ -218,11 +218,7 @@ fn an_environment_in_which_the_compiler_does_not_start_fails_and_side_a_is_unhar
         assert!(row.cells[0].error.as_deref().unwrap().contains("ImportError: broken"));
         assert_eq!(row.cells[1].verdict, ScreenVerdict::NoIrDiff);
     }
-    assert!(
-        it.notes.iter().any(|note| note.contains("`OTHER=1` touches no kernel of 2")),
-        "{:?}",
-        it.notes
-    );
+    assert!(it.notes.iter().any(|note| note.contains("`OTHER=1` touches no kernel of 2")), "{:?}", it.notes);
 }
 
 #[test]

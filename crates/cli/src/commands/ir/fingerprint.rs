@@ -1,7 +1,10 @@
 //! `ir fingerprint`: what compiled code hashes to, per kernel, variant and stage, and as a whole.
 
+use std::path::{Path, PathBuf};
+
 use switchback_engine::code::{self, FoundKind, fingerprint};
 use switchback_model::exit_code::ExitCode;
+use switchback_model::side::Side;
 use switchback_report::ir_fingerprint;
 
 use crate::args::IrFingerprintArgs;
@@ -14,6 +17,12 @@ pub fn run(args: &IrFingerprintArgs) -> anyhow::Result<ExitCode> {
     for folder in &args.dirs {
         let found = code::find(folder, &program)?;
         for (side, code) in &found.sides {
+            if let Some(names) = &args.names {
+                code::names::write(
+                    code,
+                    &folder_of(names, args.dirs.len(), folder, found.sides.len(), *side),
+                )?;
+            }
             let it = fingerprint::fingerprint(code);
             if args.json {
                 let line = serde_json::json!({
@@ -41,6 +50,19 @@ pub fn run(args: &IrFingerprintArgs) -> anyhow::Result<ExitCode> {
         }
     }
     Ok(ExitCode::Success)
+}
+
+/// A folder of its own for each side and source; the asked one itself where there is only one.
+fn folder_of(names: &Path, sources: usize, source: &Path, sides: usize, side: Side) -> PathBuf {
+    let mut folder = names.to_owned();
+    if sources > 1 {
+        // Two sources of one name would meet in one folder, which is refused rather than mixed.
+        folder.push(source.file_name().unwrap_or(source.as_os_str()));
+    }
+    if sides > 1 {
+        folder.push(side.to_string());
+    }
+    folder
 }
 
 fn values(it: fingerprint::CodeFingerprint) -> ir_fingerprint::IrFingerprint {

@@ -1,0 +1,163 @@
+//! The commands on compiled code, through the real program: what they print when piped, and with which exit code.
+
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+use assert_cmd::Command;
+
+fn excerpts(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../ir/tests/data").join(path)
+}
+
+fn switchback(folder: &Path, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_switchback"))
+        .args(arguments)
+        .current_dir(folder)
+        .env_remove("SWITCHBACK_PYTHON")
+        .output()
+        .expect("the program starts")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).expect("output is UTF-8")
+}
+
+fn shown(path: &Path) -> String {
+    path.display().to_string()
+}
+
+#[test]
+fn two_plain_folders_are_compared_without_colours_in_a_pipe() {
+    let (a, b) = (shown(&excerpts("mm-switch/A")), shown(&excerpts("mm-switch/B")));
+    let output = switchback(Path::new("."), &["ir", "diff", &a, &b]);
+    assert_eq!(output.status.code(), Some(0));
+    let out = text(&output.stdout);
+    assert!(!out.contains('\u{1b}'), "colours in a pipe");
+    for said in [
+        "code      differs first at `ttgir`: 1 of 2 variants",
+        "ttng.warp_group_dot",
+        "#ttg.nvidia_mma<{versionMajor = 3",
+        "#ttg.nvidia_mma<{versionMajor = 2",
+        "@ mm.py:",
+        "lines the same on both sides",
+    ] {
+        assert!(out.contains(said), "`{said}` is not in:\n{out}");
+    }
+    assert!(output.stderr.is_empty());
+    let same = switchback(Path::new("."), &["ir", "diff", &a, &a]);
+    assert!(text(&same.stdout).contains("identical: 2 variants at every stage"));
+    let wrong = switchback(Path::new("."), &["ir", "diff", &a, &b, "--kernel", "mm"]);
+    assert_eq!(wrong.status.code(), Some(2));
+    assert!(text(&wrong.stderr).contains("hint: there are: fill_scalar_kernel, mm_kernel_general_host_tma"));
+    let empty = tempfile::tempdir().unwrap();
+    let none = switchback(Path::new("."), &["ir", "diff", &a, &shown(empty.path())]);
+    assert_eq!(none.status.code(), Some(2));
+    assert!(text(&none.stderr).contains("no file of a known stage"));
+}
+
+#[test]
+fn another_checkout_s_paths_do_not_move_a_fingerprint() {
+    let scratch = tempfile::tempdir().unwrap();
+    for entry in std::fs::read_dir(excerpts("mm-switch/A")).unwrap() {
+        let path = entry.unwrap().path();
+        let moved = std::fs::read_to_string(&path).unwrap().replace("/opt/FlagGems/", "/home/else/");
+        std::fs::write(scratch.path().join(path.file_name().unwrap()), moved).unwrap();
+    }
+    let here = shown(&excerpts("mm-switch/A"));
+    let output = switchback(scratch.path(), &["ir", "fingerprint", &here, ".", "--json"]);
+    let lines: Vec<serde_json::Value> =
+        text(&output.stdout).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines.len(), 2);
+    assert_eq!(lines[0]["fingerprint"].as_str().unwrap().len(), 64);
+    assert_eq!(lines[0]["fingerprint"], lines[1]["fingerprint"]);
+    assert_eq!(lines[0]["kernels"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn a_campaign_s_operator_is_compared_and_judged_again() {
+    let scratch = tempfile::tempdir().unwrap();
+    let folder = scratch.path();
+    let screened = switchback(
+        folder,
+        &[
+            "screen",
+            "add_64MB",
+            "--switch",
+            "SWITCHBACK_CPU_ENABLE_NAN_CANONICALIZATION=true:false",
+            "--out",
+            "out",
+        ],
+    );
+    assert_eq!(screened.status.code(), Some(0), "{}", text(&screened.stderr));
+    let output = switchback(folder, &["ir", "diff", "out", "add_64MB", "--stage", "vcode"]);
+    let out = text(&output.stdout);
+    assert!(out.contains("code      differs first at `clif_opt`") && out.contains("A: vcode"), "{out}");
+    let unknown = switchback(folder, &["ir", "diff", "out", "mul"]);
+    assert_eq!(unknown.status.code(), Some(2));
+    assert!(text(&unknown.stderr).contains("its operators are: add_64MB"));
+
+    let again = switchback(folder, &["rescore", "out"]);
+    assert_eq!(text(&again.stdout), "no verdict changed, of 1 operator\n");
+    let table = folder.join("out/screen.tsv");
+    let planted = std::fs::read_to_string(&table).unwrap().replace("IR_CHANGED", "NO_IR_DIFF");
+    std::fs::write(&table, &planted).unwrap();
+    let changed = switchback(folder, &["rescore", "out"]);
+    assert!(
+        text(&changed.stdout)
+            .contains("add_64MB  screen: NO_IR_DIFF at `clif_opt` → IR_CHANGED at `clif_opt`")
+    );
+    assert_eq!(std::fs::read_to_string(folder.join("out/screen.tsv.before-rescore.2")).unwrap(), planted);
+    assert!(std::fs::read_to_string(&table).unwrap().contains("IR_CHANGED"));
+    // The cpu suite's code has no `ttir` that could be compiled again.
+    let none = switchback(folder, &["screen", "--from", "out", "--each-switch", "X"]);
+    assert_eq!(none.status.code(), Some(2));
+    assert!(text(&none.stderr).contains("no `ttir` was kept"), "{}", text(&none.stderr));
+}
+
+#[test]
+fn switches_are_screened_from_a_folder_without_a_card() {
+    let Some(python) = std::env::var_os("SWITCHBACK_TEST_TRITON_PYTHON") else {
+        eprintln!("skipped: `SWITCHBACK_TEST_TRITON_PYTHON` names no interpreter with triton 3.6");
+        return;
+    };
+    let python = python.into_string().unwrap();
+    let scratch = tempfile::tempdir().unwrap();
+    let from = shown(&excerpts("mm-switch/A"));
+    let output = switchback(
+        scratch.path(),
+        &[
+            "screen",
+            "--from",
+            &from,
+            "--each-switch",
+            "DISABLE_MMA_V3=:1",
+            "--each-switch",
+            "TRITON_DISABLE_LINE_INFO=:1",
+            "--python",
+            &python,
+            "--out",
+            "kept",
+        ],
+    );
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let table = std::fs::read_to_string(scratch.path().join("kept/switches.tsv")).unwrap();
+    let told: Vec<Vec<&str>> = table.lines().skip(1).map(|line| line.split('\t').collect()).collect();
+    let verdicts: Vec<[&str; 4]> = told.iter().map(|row| [row[0], row[1], row[3], row[4]]).collect();
+    assert_eq!(
+        verdicts,
+        [
+            ["fill_scalar_kernel", "DISABLE_MMA_V3", "NO_IR_DIFF", ""],
+            ["fill_scalar_kernel", "TRITON_DISABLE_LINE_INFO", "NO_IR_DIFF", ""],
+            ["mm_kernel_general_host_tma", "DISABLE_MMA_V3", "IR_CHANGED", "ttgir"],
+            ["mm_kernel_general_host_tma", "TRITON_DISABLE_LINE_INFO", "NO_IR_DIFF", ""],
+        ]
+    );
+    // What was kept is a folder like any other, and is what the card recorded under the switch.
+    let b = shown(&excerpts("mm-switch/B"));
+    let kept = switchback(scratch.path(), &["ir", "diff", &b, "kept/DISABLE_MMA_V3%3D1", "--stage", "ttgir"]);
+    let out = text(&kept.stdout);
+    assert!(out.contains("ttgir same, llir on one side only, ptx same"), "{out}");
+    let refused = switchback(scratch.path(), &["ir", "recompile", &b, "--python", &python]);
+    assert_eq!(refused.status.code(), Some(5));
+    assert!(text(&refused.stdout).contains("`mm_kernel_general_host_tma`: differs first at ttgir"));
+}
