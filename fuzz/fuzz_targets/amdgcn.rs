@@ -1,0 +1,11 @@
+//! `amdgcn`: AMD's assembly.
+#![no_main]
+
+mod common;
+
+use libfuzzer_sys::fuzz_target;
+use switchback_ir::Stage;
+
+fuzz_target!(|bytes: &[u8]| {
+    common::check(&Stage::Amdgcn, bytes);
+});

@@ -1,0 +1,12 @@
+//! `ttir` and `ttgir`: MLIR text.
+#![no_main]
+
+mod common;
+
+use libfuzzer_sys::fuzz_target;
+use switchback_ir::Stage;
+
+fuzz_target!(|bytes: &[u8]| {
+    common::check(&Stage::Ttir, bytes);
+    common::check(&Stage::Ttgir, bytes);
+});
