@@ -79,26 +79,29 @@ fn an_interrupted_campaign_decides_as_one_that_was_not() {
 fn a_plan_says_from_the_least_to_the_most() {
     let sandbox = Sandbox::new();
     let campaign = sandbox.finished(&["slow", "same"]);
-    let mut arguments = vec!["plan", "slow", "--suite", "command", "--backend", "cpu", "--switch", "MY_PASS"];
-    arguments.extend([
-        "--command",
-        "sh speaker.sh notes {operator}",
-        "--precision",
-        "0.1",
-        "--max-rounds",
-        "6",
-    ]);
-    arguments.extend(["--from", campaign.to_str().unwrap()]);
-    let ran = sandbox.run(&arguments).code(0).prints("rounds 3 to 6, until the half width is at most 0.1 %");
+    let asked = |command: &'static str, more: &[&str]| {
+        let mut arguments =
+            vec![command, "slow", "--suite", "command", "--backend", "cpu", "--switch", "MY_PASS"];
+        arguments.extend(["--command", "sh speaker.sh notes {operator}"]);
+        arguments.extend(more);
+        sandbox.run(&arguments)
+    };
+    let precise = ["--precision", "0.1", "--max-rounds", "6"];
+    let from = ["--from", campaign.to_str().unwrap()];
+    let ran = asked("plan", &[&precise[..], &from[..]].concat()).code(0);
     let line = ran.stdout.lines().find(|line| line.starts_with("slow")).unwrap();
     assert!(line.contains(" 12 ") && line.contains(" s to "), "{line}");
-    arguments[0] = "ab";
-    arguments.truncate(arguments.len() - 2);
-    arguments.push("--dry-run");
-    sandbox.run(&arguments).code(0).prints("then 6 to 12 an operator whose code differs");
-    arguments.extend(["--max-rounds", "2"]);
-    let refused: Vec<&str> = arguments.into_iter().filter(|it| *it != "6").collect();
-    sandbox.run(&refused).code(2);
+    ran.prints("rounds 3 to 6, until the half width is at most 0.1 %");
+    asked("ab", &[&precise[..], &["--dry-run"]].concat())
+        .code(0)
+        .prints("then 6 to 12 an operator whose code differs");
+
+    asked("ab", &["--precision", "0.1", "--max-rounds", "2"])
+        .code(2)
+        .says("`max-rounds` must be 3 to 1000, got 2");
+    asked("ab", &["--precision", "-1"]).code(2);
+    asked("ab", &["--max-rounds", "5"]).code(2).says("--precision");
+    asked("ab", &["--rounds", "5", "--precision", "1"]).code(2).says("cannot be used with");
 }
 
 fn calibrate(sandbox: &Sandbox) {
