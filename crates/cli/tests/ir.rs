@@ -133,6 +133,8 @@ fn switches_are_screened_from_a_folder_without_a_card() {
             "DISABLE_MMA_V3=:1",
             "--each-switch",
             "TRITON_DISABLE_LINE_INFO=:1",
+            "--each-switch",
+            "DISABLE_PTXAS_OPT=:1",
             "--python",
             &python,
             "--out",
@@ -148,8 +150,10 @@ fn switches_are_screened_from_a_folder_without_a_card() {
         [
             ["fill_scalar_kernel", "DISABLE_MMA_V3", "NO_IR_DIFF", ""],
             ["fill_scalar_kernel", "TRITON_DISABLE_LINE_INFO", "NO_IR_DIFF", ""],
+            ["fill_scalar_kernel", "DISABLE_PTXAS_OPT", "IR_CHANGED", "sass"],
             ["mm_kernel_general_host_tma", "DISABLE_MMA_V3", "IR_CHANGED", "ttgir"],
             ["mm_kernel_general_host_tma", "TRITON_DISABLE_LINE_INFO", "NO_IR_DIFF", ""],
+            ["mm_kernel_general_host_tma", "DISABLE_PTXAS_OPT", "IR_CHANGED", "sass"],
         ]
     );
     // What was kept is a folder like any other, and is what the card recorded under the switch.
@@ -157,6 +161,16 @@ fn switches_are_screened_from_a_folder_without_a_card() {
     let kept = switchback(scratch.path(), &["ir", "diff", &b, "kept/DISABLE_MMA_V3%3D1", "--stage", "ttgir"]);
     let out = text(&kept.stdout);
     assert!(out.contains("ttgir same, llir on one side only, ptx same"), "{out}");
+    // Machine code through the disassembler that lies beside the compiler; registers as the cubins tell them.
+    let machine = switchback(
+        scratch.path(),
+        &["ir", "diff", "kept/A", "kept/DISABLE_PTXAS_OPT%3D1", "--kernel", "fill_scalar_kernel"],
+    );
+    let out = text(&machine.stdout);
+    assert!(out.contains("A: sass") && out.contains("S2R R0, SR_TID.X"), "{out}");
+    let registers = out.lines().find(|line| line.trim_start().starts_with("registers")).unwrap();
+    let counts: Vec<&str> = registers.split_whitespace().skip(1).collect();
+    assert!(counts.len() == 2 && counts[0] != counts[1], "{registers}");
     let refused = switchback(scratch.path(), &["ir", "recompile", &b, "--python", &python]);
     assert_eq!(refused.status.code(), Some(5));
     assert!(text(&refused.stdout).contains("`mm_kernel_general_host_tma`: differs first at ttgir"));

@@ -27,6 +27,12 @@ mod stage;
 mod stamps;
 mod variant;
 
+/// The most registers a thread of any kernel in a cubin takes; none if the bytes are no cubin with code.
+#[must_use]
+pub fn registers_of_cubin(bytes: &[u8]) -> Option<u64> {
+    lex::cubin::registers(bytes)
+}
+
 pub use canonical::{
     Canonical, CanonicalLine, Digest, NotADigest, StageDigest, canonical, canonical_lines, digest,
 };

@@ -4,7 +4,7 @@
 //! sections, `not_optimised` was assembled with `-O0`. `abi_8` and `abi_8_no_line_info` are the same two texts as `one` and
 //! `no_line_info`, assembled with Triton 3.9's `ptxas-blackwell`, which writes a later version of the format.
 
-use switchback_ir::{Digest, Stage, digest};
+use switchback_ir::{Digest, Stage, digest, registers_of_cubin};
 
 fn read(name: &str) -> Vec<u8> {
     let path = format!("{}/tests/data/cubin/{name}.cubin", env!("CARGO_MANIFEST_DIR"));
@@ -50,6 +50,30 @@ fn every_changed_byte_of_an_instruction_is_seen() {
         changed[at] ^= 1;
         assert_ne!(digest(&Stage::Sass, &changed).digest, code("one"), "byte {at:#x}");
     }
+}
+
+#[test]
+fn a_changed_register_count_is_seen_and_a_symbol_s_number_is_not() {
+    // The first attribute of `.nv.info`, at 0xadc says `readelf -S`: format 4, kind 0x2f, 8 bytes, a symbol, the count.
+    let bytes = read("one");
+    assert_eq!(bytes[0xadc..0xae8], [4, 0x2f, 8, 0, 9, 0, 0, 0, 10, 0, 0, 0]);
+    let with = |at: usize, value: u8| {
+        let mut changed = bytes.clone();
+        changed[at] = value;
+        digest(&Stage::Sass, &changed).digest
+    };
+    assert_ne!(with(0xae4, 11), code("one"));
+    assert_eq!(with(0xae0, 10), code("one"));
+}
+
+/// Truth: what `cuobjdump -res-usage` prints of them.
+#[test]
+fn registers_are_those_that_the_vendor_s_tool_prints() {
+    for (name, registers) in [("one", 10), ("not_optimised", 14), ("abi_8", 10)] {
+        assert_eq!(registers_of_cubin(&read(name)), Some(registers), "{name}");
+    }
+    assert_eq!(registers_of_cubin(b"\x7fELF"), None);
+    assert_eq!(registers_of_cubin(b""), None);
 }
 
 #[test]

@@ -7,8 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use switchback_ir::{KernelComparison, Stage, compare};
 
+use super::disassembly::Disassembler;
 pub use super::shown::{Instructions, Operation, Shown, ShownKind, ShownRow};
-use super::shown::{changed_operations, instructions, shown_rows};
+use super::shown::{changed_operations, instructions, readable_texts, shown_rows};
 use super::{CompiledCode, CompiledKernel, Resources, variants};
 use crate::error::EngineError;
 pub use switchback_ir::IrVerdict as CodeVerdict;
@@ -105,6 +106,7 @@ pub fn diff(a: &CompiledCode, b: &CompiledCode, choice: &DiffChoice) -> Result<C
     }
     let comparison = compare(&a.kernel_irs(), &b.kernel_irs(), &BTreeSet::new());
     let ranked_by = ranked_by(a, b);
+    let disassembler = Disassembler::find([a, b]);
     let all: f64 = a.kernels.iter().chain(&b.kernels).map(|kernel| weight(kernel, ranked_by)).sum();
     let (names, legend) = readable(a, b);
     let mut by_kernel: BTreeMap<&str, Vec<&KernelComparison>> = BTreeMap::new();
@@ -120,7 +122,8 @@ pub fn diff(a: &CompiledCode, b: &CompiledCode, choice: &DiffChoice) -> Result<C
         for compared in &compared {
             for pair in pairs(a, b, compared) {
                 let heavier = pair.iter().flatten().map(|kernel| weight(kernel, ranked_by)).sum();
-                variants.push((heavier, variant(pair, compared, stage.as_ref(), &names)?));
+                variants
+                    .push((heavier, variant(pair, compared, stage.as_ref(), disassembler.as_ref(), &names)?));
             }
         }
         variants.sort_by(|one, two| two.1.changed.cmp(&one.1.changed).then(two.0.total_cmp(&one.0)));
@@ -272,6 +275,7 @@ fn variant(
     pair: Pair<'_>,
     compared: &KernelComparison,
     wanted: Option<&Stage>,
+    disassembler: Option<&Disassembler>,
     names: &BTreeMap<(String, String), String>,
 ) -> Result<VariantDiff, EngineError> {
     let [a, b] = pair;
@@ -309,7 +313,7 @@ fn variant(
     if let Some(stage) = shown_stage
         && let (Some(a), Some(b)) = (a.and_then(|a| a.stages.get(stage)), b.and_then(|b| b.stages.get(stage)))
     {
-        let (text_a, text_b) = (a.read()?, b.read()?);
+        let (text_a, text_b) = readable_texts(stage, a, b, disassembler)?;
         operations = changed_operations(stage, &text_a, &text_b);
         shown = Some(shown_rows(stage, &text_a, &text_b, a.digest.digest == b.digest.digest));
     }

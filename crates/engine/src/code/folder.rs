@@ -175,6 +175,7 @@ fn kernel(
     let stem_name = stem.trim_start_matches('@');
     let name = metadata.get("name").and_then(Value::as_str).unwrap_or(stem_name).to_owned();
     let mut stages = BTreeMap::new();
+    let mut registers = None;
     for (stage, path) in &files.stages {
         let text = std::fs::read(path).map_err(|source| StoreError::Io {
             action: "read",
@@ -183,6 +184,9 @@ fn kernel(
         })?;
         if let Some(disagreement) = disagreement(stage, &text, &name, &metadata) {
             notes.push(format!("`{place}`: {disagreement}: overwritten by another kernel?"));
+        }
+        if *stage == Stage::Sass {
+            registers = switchback_ir::registers_of_cubin(&text);
         }
         let digest = switchback_ir::digest(stage, &text);
         stages.insert(stage.clone(), StageText { path: path.clone(), digest });
@@ -193,7 +197,7 @@ fn kernel(
         variant: variant_of_metadata(&metadata),
         description: variants::of_metadata(&name, &metadata, &hash),
         stages,
-        resources: Resources { shared_bytes: number("shared"), ..Resources::default() },
+        resources: Resources { registers, shared_bytes: number("shared"), ..Resources::default() },
         options: metadata.into_iter().collect(),
         launches: 0,
         time_us: 0.0,

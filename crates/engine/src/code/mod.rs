@@ -6,6 +6,7 @@
 
 mod attempt;
 pub mod diff;
+mod disassembly;
 pub mod fingerprint;
 mod folder;
 pub mod names;

@@ -6,7 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use switchback_ir::{RowKind, Stage, operation_changes, operations, side_by_side};
 
-use super::CompiledKernel;
+use super::disassembly::Disassembler;
+use super::{CompiledKernel, StageText};
 use crate::error::EngineError;
 
 /// An operation that occurs a different number of times.
@@ -76,6 +77,25 @@ pub(super) fn changed_operations(stage: &Stage, a: &[u8], b: &[u8]) -> Vec<Opera
         .into_iter()
         .map(|it| Operation { name: it.operation, a: it.a as u64, b: it.b as u64 })
         .collect()
+}
+
+/// Both texts as a reader wants them: cubins disassembled, where both can be.
+pub(super) fn readable_texts(
+    stage: &Stage,
+    a: &StageText,
+    b: &StageText,
+    disassembler: Option<&Disassembler>,
+) -> Result<(Vec<u8>, Vec<u8>), EngineError> {
+    let (text_a, text_b) = (a.read()?, b.read()?);
+    if *stage == Stage::Sass
+        && is_binary(stage, &text_a)
+        && is_binary(stage, &text_b)
+        && let Some(disassembler) = disassembler
+        && let (Some(a), Some(b)) = (disassembler.text(a), disassembler.text(b))
+    {
+        return Ok((a, b));
+    }
+    Ok((text_a, text_b))
 }
 
 /// Instructions of the last stage whose text has operations.
