@@ -61,6 +61,10 @@ fn settings(law: Law) -> Vec<(&'static str, Setting)> {
             "all 24 changed by the margin, 0.1 %",
             Setting { effect: 0.005_f64.ln_1p(), n_changed: 24, noise: fine, ..BASE },
         ),
+        (
+            "1 % in 6 of 24, 0.3 %, bias 0.25 %, 3 controls",
+            Setting { n_controls: 3, persistent: 2.5e-3, ..BASE },
+        ),
     ]
 }
 
