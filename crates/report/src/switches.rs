@@ -147,7 +147,7 @@ fn proof(out: &mut String, style: TerminalStyle, it: &SwitchTable) {
             labelled(out, style, "note", &printable(note));
         }
         for (stage, reason) in &it.unseen {
-            labelled(out, style, "no use", &format!("`{}`: {}", printable(stage), printable(reason)));
+            labelled(out, style, "unseen", &format!("`{}`: {}", printable(stage), printable(reason)));
         }
     }
 }
