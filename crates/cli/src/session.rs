@@ -347,6 +347,11 @@ fn next_lines(root: &str, report: &Report) -> Vec<(String, String)> {
     if let Some(operator) = judged.or_else(|| report.operators.first()) {
         lines.push(("why".to_owned(), format!("switchback report {root} --explain {}", operator.operator)));
     }
+    // Without a stage that differs there is no text to look at.
+    let changed = judged.into_iter().chain(&report.operators).find(|operator| operator.first_stage.is_some());
+    if let Some(operator) = changed {
+        lines.push(("code".to_owned(), format!("switchback ir diff {root} {}", operator.operator)));
+    }
     lines
 }
 
