@@ -80,6 +80,7 @@ pub fn run(args: &DemoArgs, volume: Volume) -> anyhow::Result<ExitCode> {
     let lines = [
         ("report", format!("{root}/report.md")),
         ("why", format!("switchback report {root} --explain {shown}")),
+        ("code", format!("switchback ir diff {root} {shown}")),
         ("yours", "switchback ab --suite triton --switch MY_PASS".to_owned()),
     ];
     let lines: Vec<(&str, &str)> = lines.iter().map(|(name, text)| (*name, text.as_str())).collect();
