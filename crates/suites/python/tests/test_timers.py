@@ -31,8 +31,7 @@ def test_direct_samples_are_the_host_and_say_so(cell):
     for row in run.rows():
         assert row["timer"] == "direct"
         assert row["latency_us"] > 1.5 * KERNEL_US
-    # Real host times of a shared machine: a burst of other work during one row's five calls may hide it there.
-    assert sum(row["host_bound"] for row in run.rows()) >= len(run.rows()) - 1
+        assert row["host_bound"]
 
 
 def test_a_flush_that_outlasts_the_host_is_a_gate(cell):
