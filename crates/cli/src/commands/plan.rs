@@ -7,11 +7,18 @@ use switchback_model::exit_code::ExitCode;
 use switchback_report::{number, text};
 
 use crate::args::PlanArgs;
+use crate::failure::Message;
 use crate::progress::Volume;
 use crate::session;
 
 pub fn run(args: &PlanArgs, volume: Volume) -> anyhow::Result<ExitCode> {
     let ab = &args.ab;
+    if ab.floor.is_some() {
+        return Err(Message::usage(
+            "`plan` measures nothing, so there is nothing to show `--floor` beside",
+            "give it to `ab` or `report`",
+        ));
+    }
     let ask = session::ask(
         Goal::Ab,
         &ab.operators,

@@ -47,6 +47,13 @@ fn usage() {
 }
 
 #[test]
+fn a_plan_has_nothing_to_show_a_floor_beside() {
+    let said =
+        refused(&Sandbox::new(), 2, &[&["plan", "relu", "--switch", "X", "--floor", "calibration.json"]]);
+    assert!(said.contains("`plan` measures nothing"), "{said}");
+}
+
+#[test]
 fn another_request_in_the_same_folder_is_named_by_its_field() {
     let sandbox = Sandbox::new();
     sandbox.finished(&["slow", "same"]);
