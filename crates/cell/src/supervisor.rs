@@ -205,6 +205,7 @@ impl Attempt<'_> {
             host: host::name(),
             counts: fold::counts(&self.order, &events),
             leaked_processes: 0,
+            telemetry: None,
         };
         let mut own = BTreeMap::from([
             ("host".to_owned(), host::name()),

@@ -6,6 +6,7 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use switchback_engine::campaign::Campaign;
 use switchback_engine::observer::{Observer, Phase};
+use switchback_model::card::Card;
 use switchback_model::cell::CellKey;
 use switchback_model::outcome::{Ending, Outcome};
 use switchback_model::verdict::ScreenVerdict;
@@ -59,7 +60,7 @@ impl Progress {
 }
 
 impl Observer for Progress {
-    fn cell_started(&mut self, cell: &CellKey, phase: Phase, done: usize, total: usize) {
+    fn cell_started(&mut self, cell: &CellKey, _card: &Card, phase: Phase, done: usize, total: usize) {
         self.bar.set_length(total as u64);
         self.bar.set_position(done as u64);
         self.bar.set_prefix(phase.name());
@@ -105,7 +106,7 @@ impl Observer for Progress {
         }
     }
 
-    fn recorded(&mut self, campaign: &Campaign) {
+    fn recorded(&mut self, campaign: &Campaign, _cell: &CellKey) {
         // The table is derived and written again at the end; a disk that refuses it now refuses the next attempt.
         let _ = crate::exports::write_status(campaign);
     }

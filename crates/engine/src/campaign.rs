@@ -181,7 +181,7 @@ impl Campaign {
             )?;
             let total =
                 schedule::total_cells(&self.request, self.suite.tunes(), &self.screened, &self.rounds);
-            observer.cell_started(&cell, phase, done, total);
+            observer.cell_started(&cell, &self.request.card, phase, done, total);
             executor
                 .run(&attempt.order_path(), interrupt, &mut |elapsed| {
                     observer.cell_running(&cell, elapsed.as_secs_f64());
@@ -190,7 +190,7 @@ impl Campaign {
             self.state.refresh(&self.dir, &cell)?;
             let outcome = attempt.outcome()?;
             observer.cell_ended(&cell, outcome.as_ref());
-            observer.recorded(self);
+            observer.recorded(self, &cell);
             match outcome.as_ref().map(|outcome| outcome.ending) {
                 Some(Ending::NotStarted) | None => {
                     not_started += 1;

@@ -1,5 +1,6 @@
 //! What the engine tells whoever watches: a terminal, a log, nobody.
 
+use switchback_model::card::Card;
 use switchback_model::cell::CellKey;
 use switchback_model::outcome::Outcome;
 use switchback_model::verdict::ScreenVerdict;
@@ -31,9 +32,9 @@ impl Phase {
 
 /// Gets told what happens. All methods have an empty default.
 pub trait Observer {
-    /// A cell begins; `done` of `total` cells are known to be done (the total grows when screening ends).
-    fn cell_started(&mut self, cell: &CellKey, phase: Phase, done: usize, total: usize) {
-        let _ = (cell, phase, done, total);
+    /// A cell begins on a card; `done` of `total` cells are known to be done (the total grows when screening ends).
+    fn cell_started(&mut self, cell: &CellKey, card: &Card, phase: Phase, done: usize, total: usize) {
+        let _ = (cell, card, phase, done, total);
     }
 
     /// A cell runs, called several times a second.
@@ -46,9 +47,9 @@ pub trait Observer {
         let _ = (cell, outcome);
     }
 
-    /// A cell's attempt is recorded in the campaign, for tables that are written as things happen.
-    fn recorded(&mut self, campaign: &Campaign) {
-        let _ = campaign;
+    /// A cell's latest attempt is recorded in the campaign, for tables that are written as things happen.
+    fn recorded(&mut self, campaign: &Campaign, cell: &CellKey) {
+        let _ = (campaign, cell);
     }
 
     /// An operator's code was compared.

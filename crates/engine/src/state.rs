@@ -249,6 +249,7 @@ pub(crate) mod tests {
             host: String::new(),
             counts: Counts { success, ..Counts::default() },
             leaked_processes: 0,
+            telemetry: None,
         }
     }
 

@@ -18,4 +18,5 @@ pub mod outcome;
 pub mod report;
 pub mod side;
 pub mod switch;
+pub mod telemetry;
 pub mod verdict;

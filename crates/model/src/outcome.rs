@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::card::Card;
+use crate::telemetry::TelemetrySummary;
 
 /// How an attempt ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -56,6 +57,9 @@ pub struct Outcome {
     /// Processes that outlived the child and had to be ended.
     #[serde(default)]
     pub leaked_processes: u32,
+    /// What the card's readings add up to; none where none were to be taken.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub telemetry: Option<TelemetrySummary>,
 }
 
 impl Outcome {
