@@ -25,7 +25,7 @@ use crate::orders;
 use crate::request::{Goal, Request};
 use crate::rounds::{Rounds, joined};
 use crate::schedule::{self, ScreenedOperators};
-use crate::screen::screen;
+use crate::screen::{Again, Screened, screen};
 use crate::state::{Attempt, Standing, State};
 
 /// Processes that an earlier coordinator left are given this long after TERM.
@@ -346,7 +346,7 @@ impl Campaign {
         let names: Vec<String> =
             self.request.operators.iter().map(|operator| operator.operator.clone()).collect();
         for name in names {
-            if self.screened.contains_key(&name) || !self.is_ready(&name) {
+            if schedule::is_screened(&self.screened, &name) || !self.is_ready(&name) {
                 continue;
             }
             let mut evidence = Vec::new();
@@ -360,7 +360,14 @@ impl Campaign {
                 };
                 evidence.push(read);
             }
-            let screened = screen(evidence[0].as_ref(), evidence[1].as_ref());
+            let mut screened = screen(evidence[0].as_ref(), evidence[1].as_ref(), None);
+            if screened.rests_on_a_stage() && self.suite.doubts_its_compiler() {
+                screened = self.held_against_another(&name, screened, &evidence)?;
+            }
+            if screened.again == Again::Wanted {
+                self.screened.insert(name, screened);
+                continue;
+            }
             observer.screened(&name, screened.verdict, screened.first_stage.as_deref());
             self.screened.insert(name.clone(), screened);
             for (side, evidence) in Side::BOTH.into_iter().zip(evidence) {
@@ -370,6 +377,35 @@ impl Campaign {
             }
         }
         Ok(())
+    }
+
+    /// Compares again what differs in a stage, with another compilation of one side in other caches: what tuning launched
+    /// in the end or, in a suite without tuners, a cell that is there for it.
+    fn held_against_another(
+        &mut self,
+        operator: &str,
+        once: Screened,
+        evidence: &[Option<Evidence>],
+    ) -> Result<Screened, EngineError> {
+        let tunes = self.suite.tunes();
+        let side = if tunes { self.request.tune_on } else { Side::A };
+        let purpose = if tunes { Purpose::Tune(side) } else { Purpose::Again(side) };
+        let again = if tunes { Again::NotNeeded } else { Again::Ran };
+        match self.state.standing(operator, purpose) {
+            Standing::Done(attempt) => {
+                let dir = attempt.dir.clone();
+                let second = Evidence::read(&dir, &self.dir.ir_dir(), &mut self.digests)?;
+                let twice = screen(evidence[0].as_ref(), evidence[1].as_ref(), Some((side, &second)));
+                Ok(Screened { again, ..twice })
+            }
+            Standing::Failed(_) => {
+                let mut once = Screened { again, ..once };
+                once.reasons.push(format!("side {side} was compiled once only: the second time failed"));
+                Ok(once)
+            }
+            Standing::Open if tunes => Ok(once),
+            Standing::Open => Ok(Screened { again: Again::Wanted, ..once }),
+        }
     }
 
     fn is_ready(&self, operator: &str) -> bool {

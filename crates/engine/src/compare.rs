@@ -66,7 +66,7 @@ pub fn compare(a: &Path, b: &Path, allowed: &BTreeSet<String>, version: &str) ->
     let mut measured = Vec::new();
     for (name, a, b) in &common {
         let has_code = !a.launched.is_empty() && !b.launched.is_empty();
-        let screened = has_code.then(|| screen(Some(a), Some(b)));
+        let screened = has_code.then(|| screen(Some(a), Some(b), None));
         let rounds = [RoundEvidence { round: 1, a, b }];
         // Without a probe nothing is known of the code: no case can be called untouched.
         let assumed = screened.clone().unwrap_or_else(unknown_code);
@@ -146,13 +146,7 @@ pub fn compare(a: &Path, b: &Path, allowed: &BTreeSet<String>, version: &str) ->
 }
 
 fn unknown_code() -> Screened {
-    Screened {
-        verdict: ScreenVerdict::IrChanged,
-        first_stage: None,
-        kernels: Vec::new(),
-        untouched: BTreeMap::new(),
-        reasons: Vec::new(),
-    }
+    Screened::of(ScreenVerdict::IrChanged)
 }
 
 /// Cases that only one run has: never averaged in, never silently dropped.

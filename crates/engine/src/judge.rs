@@ -358,7 +358,7 @@ fn elapsed(campaign: &Campaign) -> Vec<(String, f64)> {
     for (cell, attempts) in campaign.state.cells() {
         let phase = match cell.purpose {
             Purpose::Tune(_) => Phase::Tune,
-            Purpose::Screen(_) => Phase::Screen,
+            Purpose::Screen(_) | Purpose::Again(_) => Phase::Screen,
             Purpose::Round(..) | Purpose::Naive(..) | Purpose::Run => Phase::Measure,
         };
         let spent: f64 = attempts

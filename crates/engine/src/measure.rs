@@ -149,6 +149,7 @@ fn measured_case(
     let mut printed_us: f64 = 0.0;
     let mut case_rounds = Vec::new();
     let mut unproven: Option<String> = None;
+    let unseen = screened.unseen_stages();
     for round in rounds {
         let mut it = CaseRound { round: round.round, ..CaseRound::default() };
         let mut round_timers = Vec::new();
@@ -161,7 +162,7 @@ fn measured_case(
                 say(&mut notes, first_line(reason));
             }
             if let Some(screen) = screen_evidence[usize::from(side == Side::B)]
-                && let Err(reason) = same_code(screen, evidence, side, &case)
+                && let Err(reason) = same_code(screen, evidence, side, &case, &unseen)
             {
                 unproven.get_or_insert_with(|| format!("round {}: {reason}", round.round));
                 it.excluded.get_or_insert(reason);
@@ -272,13 +273,7 @@ mod tests {
     }
 
     fn changed() -> Screened {
-        Screened {
-            verdict: switchback_model::verdict::ScreenVerdict::IrChanged,
-            first_stage: None,
-            kernels: vec![],
-            untouched: BTreeMap::new(),
-            reasons: vec![],
-        }
+        Screened::of(switchback_model::verdict::ScreenVerdict::IrChanged)
     }
 
     /// A round of a duet: two cases, B half as long as A, and what one of the cases' proofs says.

@@ -43,7 +43,7 @@ pub fn write(
     let recording = recording(request, state, &cell.operator);
     let measure = measure(request, suite, backend, cell, recording.clone());
     let sides = cell.purpose.sides();
-    let cache_dir = campaign.cache_dir().join(path_name(&cell.operator)).join(sides.to_string());
+    let cache_dir = campaign.cache_dir().join(path_name(&cell.operator)).join(cache_name(cell.purpose));
     std::fs::create_dir_all(&cache_dir).map_err(|source| StoreError::Io {
         action: "create",
         path: cache_dir.clone(),
@@ -96,6 +96,17 @@ pub fn write(
     Ok(attempt)
 }
 
+/// The caches that a cell shares: those of its side, unless it is there to be a compilation of its own.
+///
+/// Screening compiles anew what a tuning cell compiled, so that a compiler that does not give one output for one input is
+/// seen, and a second compilation finds nothing of the first.
+fn cache_name(purpose: Purpose) -> String {
+    match purpose {
+        Purpose::Tune(_) | Purpose::Again(_) => purpose.to_string(),
+        _ => purpose.sides().to_string(),
+    }
+}
+
 /// The recording that an operator's cells replay, once its tuning cell is done.
 fn recording(request: &Request, state: &State, operator: &str) -> Option<PathBuf> {
     match state.standing(operator, Purpose::Tune(request.tune_on)) {
@@ -120,7 +131,7 @@ fn measure(
         _ if suite.tunes() && recording.is_some() => Tuning::Replay,
         _ => Tuning::Off,
     };
-    let timed = !matches!(cell.purpose, Purpose::Tune(_) | Purpose::Screen(_));
+    let timed = !matches!(cell.purpose, Purpose::Tune(_) | Purpose::Screen(_) | Purpose::Again(_));
     // Both sides of a round draw the same order of cases; another round draws another.
     let round = cell.purpose.round().map_or_else(|| cell.purpose.to_string(), |round| format!("r{round}"));
     let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
@@ -171,7 +182,7 @@ fn conditions(
     let pairing = match purpose {
         Purpose::Round(_, CellSides::Both) => "duet",
         Purpose::Round(..) | Purpose::Naive(..) => "process",
-        Purpose::Run | Purpose::Tune(_) | Purpose::Screen(_) => "single",
+        Purpose::Run | Purpose::Tune(_) | Purpose::Screen(_) | Purpose::Again(_) => "single",
     };
     let mut conditions = request.facts.clone();
     conditions.extend(suite.conditions(operator));

@@ -45,6 +45,7 @@ pub(crate) fn figures(
         spec: spec.to_string(),
         screen: screened.map(|it| it.verdict),
         first_stage: screened.and_then(|it| it.first_stage.clone()),
+        unseen: screened.map(|it| it.unseen.clone()).unwrap_or_default(),
         control: false,
         verdict,
         effect_pct: judged.effect.map(percent),

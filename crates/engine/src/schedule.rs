@@ -12,7 +12,7 @@ use switchback_model::verdict::ScreenVerdict;
 use crate::observer::Phase;
 use crate::request::{Goal, Request};
 use crate::rounds::{Progress, Rounds};
-use crate::screen::Screened;
+use crate::screen::{Again, Screened};
 use crate::state::{Standing, State};
 
 /// What screening found, by operator; an operator that is not in it is not screened yet.
@@ -30,7 +30,14 @@ pub fn next(
     let cell = |operator: &str, purpose| CellKey { operator: operator.to_owned(), purpose };
     for operator in &request.operators {
         let name = &operator.operator;
+        if is_screened(screened, name) {
+            continue;
+        }
         if screened.contains_key(name) {
+            let again = Purpose::Again(Side::A);
+            if matches!(state.standing(name, again), Standing::Open) {
+                return Some((cell(name, again), Phase::Screen));
+            }
             continue;
         }
         if let Some((purpose, phase)) = next_before_rounds(request, tunes, state, name) {
@@ -57,6 +64,12 @@ pub fn next(
         }
     }
     None
+}
+
+/// True once an operator's verdict of screening is final: it may want another compilation of side A before.
+#[must_use]
+pub fn is_screened(screened: &ScreenedOperators, operator: &str) -> bool {
+    screened.get(operator).is_some_and(|it| it.again != Again::Wanted)
 }
 
 /// What an operator needs before rounds can be measured: tuning, then both sides' code (or the one run).
@@ -148,7 +161,7 @@ pub fn measured(request: &Request, screened: &ScreenedOperators) -> Vec<String> 
         .operators
         .iter()
         .map(|operator| operator.operator.clone())
-        .filter(|name| screened.get(name).is_some_and(|it| it.verdict == ScreenVerdict::IrChanged));
+        .filter(|name| is_screened(screened, name) && screened[name].verdict == ScreenVerdict::IrChanged);
     changed.chain(controls(request, screened)).collect()
 }
 
@@ -166,7 +179,7 @@ pub fn controls(request: &Request, screened: &ScreenedOperators) -> Vec<String> 
     if request.measure_identical {
         return identical;
     }
-    let all_screened = request.operators.iter().all(|operator| screened.contains_key(&operator.operator));
+    let all_screened = request.operators.iter().all(|operator| is_screened(screened, &operator.operator));
     if !all_screened {
         return Vec::new();
     }
@@ -212,7 +225,8 @@ pub fn total_cells(request: &Request, tunes: bool, screened: &ScreenedOperators,
     } else {
         0
     };
-    operators * before + rounds
+    let again = screened.values().filter(|it| it.again != Again::NotNeeded).count();
+    operators * before + again + rounds
 }
 
 #[cfg(test)]
@@ -231,7 +245,7 @@ mod tests {
     }
 
     fn screened(verdict: ScreenVerdict) -> Screened {
-        Screened { verdict, first_stage: None, kernels: vec![], untouched: BTreeMap::new(), reasons: vec![] }
+        Screened::of(verdict)
     }
 
     fn one_operator() -> Request {
@@ -260,6 +274,27 @@ mod tests {
             cells.push((expected, vec![done()]));
         }
         assert_eq!(next(&request, true, &state(&cells), &changed, &Rounds::of(&request)), None);
+    }
+
+    #[test]
+    fn a_doubted_difference_waits_for_another_compilation() {
+        let mut request = request();
+        request.controls = 1;
+        let doubted = Screened { again: Again::Wanted, ..screened(ScreenVerdict::IrChanged) };
+        let names: Vec<String> = request.operators.iter().map(|it| it.operator.clone()).collect();
+        let mut all: ScreenedOperators = names
+            .iter()
+            .map(|name| (name.clone(), screened(ScreenVerdict::NoIrDiff)))
+            .chain([("add".to_owned(), doubted)])
+            .collect();
+        let rounds = Rounds::of(&request);
+        assert_eq!(name(next(&request, false, &state(&[]), &all, &rounds)).as_deref(), Some("again_A"));
+        // Neither it nor a control is measured while a verdict is open.
+        assert_eq!(measured(&request, &all), Vec::<String>::new());
+        assert_eq!(total_cells(&request, false, &all, &rounds), 2 * names.len() + 1);
+        all.get_mut("add").unwrap().again = Again::Ran;
+        assert_eq!(measured(&request, &all).len(), 2);
+        assert_eq!(name(next(&request, false, &state(&[]), &all, &rounds)).as_deref(), Some("r1_A"));
     }
 
     #[test]

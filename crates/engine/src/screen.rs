@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use switchback_ir::{Comparison, IrVerdict, KernelIr, Stage, compare};
+use switchback_ir::{Comparison, Difference, IrVerdict, KernelIr, Stage, compare};
 use switchback_model::case::CaseKey;
-use switchback_model::report::KernelReport;
+use switchback_model::report::{KernelReport, UnseenStage};
 use switchback_model::side::Side;
 use switchback_model::verdict::ScreenVerdict;
 
@@ -21,13 +21,59 @@ pub struct Screened {
     pub kernels: Vec<KernelReport>,
     /// Cases that ran on both sides, and whether all they launch is identical.
     pub untouched: BTreeMap<CaseKey, bool>,
+    /// Stages that are no evidence, since two compilations of one side differ in them.
+    pub unseen: Vec<UnseenStage>,
+    /// Whether side A has to be compiled another time before a difference counts.
+    pub again: Again,
     /// Sentences: what was seen and how far it goes.
     pub reasons: Vec<String>,
 }
 
+/// How often side A was compiled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Again {
+    /// Nothing differs that a second compilation could tell, or there is one already.
+    NotNeeded,
+    /// A stage differs between the sides, and A was compiled once only.
+    Wanted,
+    /// A cell of its own has compiled it again, or has tried to.
+    Ran,
+}
+
+impl Screened {
+    /// A verdict without code behind it.
+    #[must_use]
+    pub fn of(verdict: ScreenVerdict) -> Self {
+        Self {
+            verdict,
+            first_stage: None,
+            kernels: Vec::new(),
+            untouched: BTreeMap::new(),
+            unseen: Vec::new(),
+            again: Again::NotNeeded,
+            reasons: Vec::new(),
+        }
+    }
+
+    /// The stages that are no evidence.
+    #[must_use]
+    pub fn unseen_stages(&self) -> BTreeSet<Stage> {
+        self.unseen.iter().map(|it| Stage::from_name(&it.stage)).collect()
+    }
+
+    /// Whether a stage that both sides have is what differs: what another compilation may put in doubt.
+    #[must_use]
+    pub fn rests_on_a_stage(&self) -> bool {
+        self.verdict == ScreenVerdict::IrChanged && self.first_stage.is_some()
+    }
+}
+
 /// Compares both sides' code. Either side's evidence may be missing when its cell was not run.
+///
+/// `again` is a second compilation of one side, in other caches. A stage in which it differs from the first cannot tell
+/// what the switch does: it is left out of the comparison, and named.
 #[must_use]
-pub fn screen(a: Option<&Evidence>, b: Option<&Evidence>) -> Screened {
+pub fn screen(a: Option<&Evidence>, b: Option<&Evidence>, again: Option<(Side, &Evidence)>) -> Screened {
     let nothing = Evidence::default();
     let (a_ran, b_ran) = (a.is_some(), b.is_some());
     let (a, b) = (a.unwrap_or(&nothing), b.unwrap_or(&nothing));
@@ -45,13 +91,7 @@ pub fn screen(a: Option<&Evidence>, b: Option<&Evidence>) -> Screened {
         if !a_ran {
             reasons.push("side A was not run".to_owned());
         }
-        return Screened {
-            verdict: ScreenVerdict::NoRows,
-            first_stage: None,
-            kernels: Vec::new(),
-            untouched: BTreeMap::new(),
-            reasons,
-        };
+        return Screened { reasons, ..Screened::of(ScreenVerdict::NoRows) };
     }
     for (side, evidence) in [(Side::A, a), (Side::B, b)] {
         if let Some(status) = evidence.status().filter(|status| *status != 0) {
@@ -62,10 +102,17 @@ pub fn screen(a: Option<&Evidence>, b: Option<&Evidence>) -> Screened {
             ));
         }
     }
+    let unseen_stages = again.map_or_else(Vec::new, |(side, again)| {
+        two_compilations(side, if side == Side::A { a } else { b }, again)
+    });
+    for it in &unseen_stages {
+        reasons.push(format!("`{}` is no evidence: {}", it.stage, it.reason));
+    }
+    let unreliable: BTreeSet<Stage> = unseen_stages.iter().map(|it| Stage::from_name(&it.stage)).collect();
     let untouched = cases_on_both(a, b)
         .into_iter()
         .map(|case| {
-            let same = case_is_untouched(a, b, &case);
+            let same = case_is_untouched(a, b, &case, &unreliable);
             (case, same)
         })
         .collect();
@@ -73,7 +120,7 @@ pub fn screen(a: Option<&Evidence>, b: Option<&Evidence>) -> Screened {
     if unseen > 0 {
         reasons.push(format!("{unseen} launches were of kernels that no hook saw compiled"));
     }
-    let comparison = code_comparison(a, b);
+    let comparison = compare(&a.kernels(Side::A), &b.kernels(Side::B), &unreliable);
     let (verdict, first_stage) = match comparison.verdict {
         IrVerdict::Changed => {
             (ScreenVerdict::IrChanged, comparison.first_stage.as_ref().map(|stage| stage.name().to_owned()))
@@ -95,6 +142,10 @@ pub fn screen(a: Option<&Evidence>, b: Option<&Evidence>) -> Screened {
                     reasons.push(format!("compiled kernels: {in_a} on side A, {in_b} on side B"));
                     (ScreenVerdict::IrChanged, None)
                 }
+                _ if !unreliable.is_empty() => {
+                    reasons.push("no stage is left that could tell: measured to be safe".to_owned());
+                    (ScreenVerdict::IrChanged, None)
+                }
                 _ => {
                     reasons.push("kernels were launched, but no text of any stage was kept".to_owned());
                     (ScreenVerdict::NotCompiled, None)
@@ -102,11 +153,55 @@ pub fn screen(a: Option<&Evidence>, b: Option<&Evidence>) -> Screened {
             }
         }
     };
-    Screened { verdict, first_stage, kernels: kernel_reports(&comparison), untouched, reasons }
+    Screened {
+        verdict,
+        first_stage,
+        kernels: kernel_reports(&comparison),
+        untouched,
+        unseen: unseen_stages,
+        again: Again::NotNeeded,
+        reasons,
+    }
 }
 
-fn code_comparison(a: &Evidence, b: &Evidence) -> Comparison {
-    compare(&a.kernels(Side::A), &b.kernels(Side::B), &BTreeSet::new())
+/// Stages in which two compilations of one side differ, of the variants that both launch.
+///
+/// A stage behind one that differs is looked at too. What only one of them has is not compared: it may be the cell that
+/// keeps less, not the compiler.
+fn two_compilations(side: Side, one: &Evidence, two: &Evidence) -> Vec<UnseenStage> {
+    let (one, two) = (one.kernels(side), two.kernels(side));
+    let mut unreliable: BTreeSet<Stage> = BTreeSet::new();
+    let mut unseen: BTreeMap<Stage, usize> = BTreeMap::new();
+    loop {
+        let comparison = compare(&one, &two, &unreliable);
+        let mut found: BTreeMap<Stage, usize> = BTreeMap::new();
+        for kernel in &comparison.kernels {
+            match &kernel.difference {
+                Difference::Stage(stage) => *found.entry(stage.clone()).or_default() += 1,
+                Difference::MissingInA(stage) | Difference::MissingInB(stage) => {
+                    unreliable.insert(stage.clone());
+                }
+                _ => {}
+            }
+        }
+        let known = unreliable.len();
+        unreliable.extend(found.keys().cloned());
+        unseen.extend(found);
+        if unreliable.len() == known {
+            break;
+        }
+    }
+    let keys = |kernels: &[KernelIr]| -> BTreeSet<(String, String)> {
+        kernels.iter().map(|kernel| (kernel.kernel.clone(), kernel.variant.clone())).collect()
+    };
+    let both = keys(&one).intersection(&keys(&two)).count();
+    unseen
+        .into_iter()
+        .map(|(stage, differ)| UnseenStage {
+            stage: stage.name().to_owned(),
+            reason: format!("two compilations of side {side} differ in {differ} of {both} kernels"),
+        })
+        .collect()
 }
 
 fn cases_on_both(a: &Evidence, b: &Evidence) -> BTreeSet<CaseKey> {
@@ -116,27 +211,36 @@ fn cases_on_both(a: &Evidence, b: &Evidence) -> BTreeSet<CaseKey> {
     ran(a).intersection(&ran(b)).cloned().collect()
 }
 
-fn case_is_untouched(a: &Evidence, b: &Evidence, case: &CaseKey) -> bool {
+fn case_is_untouched(a: &Evidence, b: &Evidence, case: &CaseKey, unreliable: &BTreeSet<Stage>) -> bool {
     let unseen = |evidence: &Evidence, side| {
         evidence.launched.get(&(side, case.clone())).is_some_and(|launched| launched.unknown > 0)
     };
-    let comparison =
-        compare(&a.case_kernels(Side::A, case), &b.case_kernels(Side::B, case), &BTreeSet::new());
+    let comparison = compare(&a.case_kernels(Side::A, case), &b.case_kernels(Side::B, case), unreliable);
     comparison.verdict == IrVerdict::Same && !unseen(a, Side::A) && !unseen(b, Side::B)
 }
 
 /// Whether a round launched, on a side, the code that screening saw there; else what differs.
 ///
+/// Stages in `unseen` are no evidence here either.
+///
 /// # Errors
 /// A sentence: the case and the kernel that differ.
-pub fn same_code(screened: &Evidence, round: &Evidence, side: Side, case: &CaseKey) -> Result<(), String> {
+pub fn same_code(
+    screened: &Evidence,
+    round: &Evidence,
+    side: Side,
+    case: &CaseKey,
+    unseen: &BTreeSet<Stage>,
+) -> Result<(), String> {
     let (expected, found) = (screened.case_kernels(side, case), round.case_kernels(side, case));
     // A stage that one of the cells did not keep at all (a disassembly, say) is no difference of the code.
     let stages = |kernels: &[KernelIr]| -> BTreeSet<Stage> {
         kernels.iter().flat_map(|kernel| kernel.stages.keys().cloned()).collect()
     };
-    let not_in_both = stages(&expected).symmetric_difference(&stages(&found)).cloned().collect();
-    let comparison = compare(&expected, &found, &not_in_both);
+    let mut left_out: BTreeSet<Stage> =
+        stages(&expected).symmetric_difference(&stages(&found)).cloned().collect();
+    left_out.extend(unseen.iter().cloned());
+    let comparison = compare(&expected, &found, &left_out);
     match comparison.kernels.iter().find(|kernel| kernel.difference.is_change()) {
         None => Ok(()),
         Some(kernel) => Err(format!(
@@ -220,29 +324,91 @@ mod tests {
     #[test]
     fn the_four_verdicts() {
         let a = evidence(Side::A, &[("one", 1), ("two", 1)]);
-        let same = screen(Some(&a), Some(&evidence(Side::B, &[("one", 1), ("two", 1)])));
+        let same = screen(Some(&a), Some(&evidence(Side::B, &[("one", 1), ("two", 1)])), None);
         assert_eq!(same.verdict, ScreenVerdict::NoIrDiff);
-        let changed = screen(Some(&a), Some(&evidence(Side::B, &[("one", 2), ("two", 1)])));
+        let changed = screen(Some(&a), Some(&evidence(Side::B, &[("one", 2), ("two", 1)])), None);
         assert_eq!(changed.verdict, ScreenVerdict::IrChanged);
         assert_eq!(changed.first_stage.as_deref(), Some("ttgir"));
         assert_eq!(changed.untouched, BTreeMap::from([(case("one"), false), (case("two"), true)]));
         assert_eq!(changed.kernels[0].kernel, "kernel_one");
         let library = evidence(Side::A, &[("one", 0)]);
-        let none = screen(Some(&library), Some(&evidence(Side::B, &[("one", 0)])));
+        let none = screen(Some(&library), Some(&evidence(Side::B, &[("one", 0)])), None);
         assert_eq!(none.verdict, ScreenVerdict::NotCompiled);
-        assert_eq!(screen(Some(&Evidence::default()), None).verdict, ScreenVerdict::NoRows);
+        assert_eq!(screen(Some(&Evidence::default()), None, None).verdict, ScreenVerdict::NoRows);
+    }
+
+    /// Evidence of one case with one kernel: stages and the content of each.
+    fn compiled(side: Side, stages: &[(&str, u8)]) -> Evidence {
+        let mut it = evidence(side, &[("one", 1)]);
+        let stages =
+            stages.iter().map(|(name, content)| (Stage::from_name(name), Digest([*content; 32]))).collect();
+        it.launched.get_mut(&(side, case("one"))).unwrap().kernels[0].stages = stages;
+        it
+    }
+
+    #[test]
+    fn a_stage_in_which_two_compilations_of_a_side_differ_is_no_evidence() {
+        let a = compiled(Side::A, &[("ttgir", 1), ("ptx", 1), ("sass", 1)]);
+        let b = compiled(Side::B, &[("ttgir", 1), ("ptx", 1), ("sass", 2)]);
+        let shaky = compiled(Side::A, &[("ttgir", 1), ("ptx", 1), ("sass", 3)]);
+        let once = screen(Some(&a), Some(&b), None);
+        assert!(once.rests_on_a_stage() && once.first_stage.as_deref() == Some("sass"));
+        let told = screen(Some(&a), Some(&b), Some((Side::A, &shaky)));
+        assert_eq!((told.verdict, told.first_stage), (ScreenVerdict::NoIrDiff, None));
+        assert_eq!(told.unseen.len(), 1);
+        assert_eq!(told.unseen[0].stage, "sass");
+        assert_eq!(told.unseen[0].reason, "two compilations of side A differ in 1 of 1 kernels");
+        assert!(told.reasons[0].contains("`sass` is no evidence"));
+        assert!(told.untouched[&case("one")]);
+        // What comes out alike twice is what the switch does.
+        let steady = screen(Some(&a), Some(&b), Some((Side::A, &a)));
+        assert_eq!((steady.verdict, steady.unseen), (ScreenVerdict::IrChanged, vec![]));
+        // The rounds are held against the stages that count.
+        let unseen = BTreeSet::from([Stage::from_name("sass")]);
+        assert_eq!(same_code(&a, &shaky, Side::A, &case("one"), &unseen), Ok(()));
+        assert!(same_code(&a, &shaky, Side::A, &case("one"), &BTreeSet::new()).is_err());
+    }
+
+    #[test]
+    fn a_difference_before_the_stage_that_is_no_evidence_still_counts() {
+        let a = compiled(Side::A, &[("ttgir", 1), ("sass", 1)]);
+        let b = compiled(Side::B, &[("ttgir", 2), ("sass", 2)]);
+        let shaky = compiled(Side::A, &[("ttgir", 1), ("sass", 3)]);
+        let told = screen(Some(&a), Some(&b), Some((Side::A, &shaky)));
+        assert_eq!((told.verdict, told.first_stage.as_deref()), (ScreenVerdict::IrChanged, Some("ttgir")));
+        assert_eq!(told.unseen[0].stage, "sass");
+        // A tuner on B compiles B twice.
+        let other = compiled(Side::B, &[("ttgir", 2), ("sass", 9)]);
+        let told = screen(Some(&a), Some(&b), Some((Side::B, &other)));
+        assert_eq!(told.unseen[0].reason, "two compilations of side B differ in 1 of 1 kernels");
+    }
+
+    #[test]
+    fn stages_behind_a_shaky_one_are_looked_at_and_none_left_is_not_identical() {
+        let a = compiled(Side::A, &[("ptx", 1), ("sass", 1)]);
+        let b = compiled(Side::B, &[("ptx", 2), ("sass", 2)]);
+        let shaky = compiled(Side::A, &[("ptx", 3), ("sass", 3)]);
+        let told = screen(Some(&a), Some(&b), Some((Side::A, &shaky)));
+        assert_eq!(told.unseen.iter().map(|it| it.stage.as_str()).collect::<Vec<_>>(), ["ptx", "sass"]);
+        assert_eq!((told.verdict, told.first_stage), (ScreenVerdict::IrChanged, None));
+        assert!(told.reasons.iter().any(|it| it.contains("measured to be safe")), "{:?}", told.reasons);
+        // A cell that keeps less is not a compiler that differs.
+        let less = compiled(Side::A, &[("ptx", 1)]);
+        let told = screen(Some(&a), Some(&b), Some((Side::A, &less)));
+        assert_eq!((told.verdict, told.unseen), (ScreenVerdict::IrChanged, vec![]));
     }
 
     #[test]
     fn a_switch_that_breaks_an_operator_is_said_so() {
-        let broken = screen(Some(&evidence(Side::A, &[("one", 1)])), Some(&Evidence::default()));
+        let broken = screen(Some(&evidence(Side::A, &[("one", 1)])), Some(&Evidence::default()), None);
         assert_eq!(broken.verdict, ScreenVerdict::NoRows);
         assert!(broken.reasons[0].contains("the switch itself breaks it"));
     }
 
     #[test]
     fn code_on_one_side_only_is_a_change() {
-        let it = screen(Some(&evidence(Side::A, &[("one", 1)])), Some(&evidence(Side::B, &[("one", 0)])));
+        let it =
+            screen(Some(&evidence(Side::A, &[("one", 1)])), Some(&evidence(Side::B, &[("one", 0)])), None);
         assert_eq!((it.verdict, it.first_stage), (ScreenVerdict::IrChanged, None));
     }
 
@@ -251,7 +417,7 @@ mod tests {
         let a = evidence(Side::A, &[("one", 1)]);
         let mut b = evidence(Side::B, &[("one", 1)]);
         b.launched.get_mut(&(Side::B, case("one"))).unwrap().unknown = 2;
-        let it = screen(Some(&a), Some(&b));
+        let it = screen(Some(&a), Some(&b), None);
         assert_eq!(it.verdict, ScreenVerdict::IrChanged);
         assert!(!it.untouched[&case("one")]);
     }
@@ -259,8 +425,13 @@ mod tests {
     #[test]
     fn a_round_with_other_code_is_told() {
         let seen = evidence(Side::A, &[("one", 1)]);
-        assert_eq!(same_code(&seen, &evidence(Side::A, &[("one", 1)]), Side::A, &case("one")), Ok(()));
-        let told = same_code(&seen, &evidence(Side::A, &[("one", 3)]), Side::A, &case("one")).unwrap_err();
+        assert_eq!(
+            same_code(&seen, &evidence(Side::A, &[("one", 1)]), Side::A, &case("one"), &BTreeSet::new()),
+            Ok(())
+        );
+        let told =
+            same_code(&seen, &evidence(Side::A, &[("one", 3)]), Side::A, &case("one"), &BTreeSet::new())
+                .unwrap_err();
         assert!(told.contains("kernel_one") && told.contains("ttgir"), "{told}");
     }
 }

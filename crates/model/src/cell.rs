@@ -14,6 +14,8 @@ pub enum Purpose {
     Tune(Side),
     /// Screening: compile and launch once a side, to compare the code.
     Screen(Side),
+    /// A side compiled a second time, in caches of its own: what differs from its screening is no evidence of a switch.
+    Again(Side),
     /// One round of measuring, numbered from 1.
     Round(u32, CellSides),
     /// A single measured run without a comparison.
@@ -27,7 +29,7 @@ impl Purpose {
     #[must_use]
     pub fn sides(self) -> CellSides {
         match self {
-            Self::Tune(side) | Self::Screen(side) | Self::Naive(_, side) => side.into(),
+            Self::Tune(side) | Self::Screen(side) | Self::Again(side) | Self::Naive(_, side) => side.into(),
             Self::Round(_, sides) => sides,
             Self::Run => CellSides::A,
         }
@@ -38,7 +40,7 @@ impl Purpose {
     pub fn round(self) -> Option<u32> {
         match self {
             Self::Round(round, _) | Self::Naive(round, _) => Some(round),
-            Self::Tune(_) | Self::Screen(_) | Self::Run => None,
+            Self::Tune(_) | Self::Screen(_) | Self::Again(_) | Self::Run => None,
         }
     }
 }
@@ -48,6 +50,7 @@ impl fmt::Display for Purpose {
         match self {
             Self::Tune(side) => write!(f, "tune_{side}"),
             Self::Screen(side) => write!(f, "screen_{side}"),
+            Self::Again(side) => write!(f, "again_{side}"),
             Self::Round(round, sides) => write!(f, "r{round}_{sides}"),
             Self::Run => f.write_str("run"),
             Self::Naive(round, side) => write!(f, "naive{round}_{side}"),
@@ -84,6 +87,7 @@ impl FromStr for Purpose {
         match (head, one) {
             ("tune", Some(side)) => Ok(Self::Tune(side)),
             ("screen", Some(side)) => Ok(Self::Screen(side)),
+            ("again", Some(side)) => Ok(Self::Again(side)),
             (head, one) => {
                 if let Some(digits) = head.strip_prefix("naive") {
                     Ok(Self::Naive(number(digits)?, one.ok_or_else(fault)?))
@@ -130,7 +134,7 @@ mod tests {
 
     #[test]
     fn names_of_folders_read_back() {
-        for text in ["tune_A", "screen_B", "r1_A", "r12_B", "r2_AB", "run", "naive1_B"] {
+        for text in ["tune_A", "screen_B", "again_A", "r1_A", "r12_B", "r2_AB", "run", "naive1_B"] {
             assert_eq!(text.parse::<Purpose>().unwrap().to_string(), text);
         }
     }

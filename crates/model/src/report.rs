@@ -76,6 +76,9 @@ pub struct OperatorReport {
     /// The first stage that differs.
     #[serde(default)]
     pub first_stage: Option<String>,
+    /// Stages that are no evidence: the compiler does not give one output for one input there.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unseen: Vec<UnseenStage>,
     /// True for an operator with identical code that was measured as a control.
     #[serde(default)]
     pub control: bool,
@@ -137,6 +140,15 @@ pub struct OperatorReport {
     /// The cases, in the order they were measured.
     #[serde(default)]
     pub cases: Vec<CaseReport>,
+}
+
+/// A stage whose texts tell nothing of a switch.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UnseenStage {
+    /// The stage's name.
+    pub stage: String,
+    /// Why.
+    pub reason: String,
 }
 
 /// One kernel of an operator.

@@ -5,9 +5,10 @@ use rustix::process::{Signal, kill_process};
 use crate::support::{Sandbox, runs, wait_until};
 
 /// Cells of one changed operator and one control in three rounds of one process a side.
-const ALL: [&str; 16] = [
+const ALL: [&str; 17] = [
     "slow screen_A",
     "slow screen_B",
+    "slow again_A",
     "same screen_A",
     "same screen_B",
     "slow r1_A",

@@ -113,7 +113,7 @@ fn quiet_says_nothing_but_the_data_and_verbose_names_every_cell() {
     let quiet = sandbox.run(&sandbox.speaker(&["slow", "same"], &["--out", "quiet", "-q"])).code(0);
     assert!(quiet.stderr.is_empty() && quiet.stdout.contains("FASTER"), "{}", quiet.stderr);
     let verbose = sandbox.run(&sandbox.speaker(&["slow", "same"], &["--out", "verbose", "-v"])).code(0);
-    let verbose = verbose.says("screen 1 of 4: slow screen_A").says("measure 16 of 16: same r3_B");
+    let verbose = verbose.says("screen 1 of 4: slow screen_A").says("measure 17 of 17: same r3_B");
     assert!(verbose.stderr.contains("slow: IR_CHANGED at text"), "{}", verbose.stderr);
     assert!(!verbose.stdout.contains("screen_A"));
 }

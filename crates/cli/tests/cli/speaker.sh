@@ -1,16 +1,18 @@
 #!/bin/sh
 # A benchmark that speaks the cell protocol (docs/cell-protocol.md), with latencies and code that are known beforehand.
 #
-# speaker.sh NOTES OPERATOR. NOTES is a folder: `cells` gets a line a cell, `environment` the variables of the last one.
+# speaker.sh NOTES OPERATOR. NOTES is a folder: `cells` gets a line a cell, `environment` the variables of the last one,
+# `environment PURPOSE` those of the last one with that purpose.
 # A file `hold OPERATOR PURPOSE` in it makes that cell stop once, after its first row; `holding` then has the process, its
 # supervisor and a process that it leaves behind. `deaf OPERATOR PURPOSE` does the same and ignores TERM.
 #
 # Operators: `slow` takes 10 us, and 8 us where MY_PASS is 1; `steady` has other code and the same times; `same` never changes;
-# `plain` launches no kernel; `broken` ends with 3.
+# `shaky` has the same code in `text` and another in `noise` each time it is compiled; `plain` launches no kernel; `broken` ends
+# with 3.
 set -eu
 export LC_ALL=C
 if [ -n "${SWITCHBACK_LIST:-}" ]; then
-    printf '[%s]\n' '{"operator":"slow","detail":"2 cases"},{"operator":"steady"},{"operator":"same"},{"operator":"plain"},{"operator":"broken","dtypes":["f64"]}'
+    printf '[%s]\n' '{"operator":"slow","detail":"2 cases"},{"operator":"steady"},{"operator":"same"},{"operator":"shaky"},{"operator":"plain"},{"operator":"broken","dtypes":["f64"]}'
     exit 0
 fi
 notes=$1
@@ -22,6 +24,7 @@ side=${purpose##*_}
 [ "$side" = B ] || side=A
 echo "$operator $purpose" >> "$notes/cells"
 env > "$notes/environment"
+cp "$notes/environment" "$notes/environment $purpose"
 event '{"kind":"start","t_s":1,"pid":'$$'}'
 if [ "$operator" = broken ]; then
     echo "the benchmark of $operator is out of order" >&2
@@ -40,7 +43,13 @@ if [ "$operator" != plain ]; then
     ir=$(field ir_dir)
     printf '%s' "$text" > "$ir/$$.new"
     mv "$ir/$$.new" "$ir/$sha"
-    event '{"kind":"compile","t_s":2,"side":"'$side'","id":"k","kernel":"'$operator'_kernel","variant":"v","stages":{"text":"'$sha'"}}'
+    stages='"text":"'$sha'"'
+    if [ "$operator" = shaky ]; then
+        noise=$(printf '%s' "$purpose" | sha256sum | cut -d ' ' -f 1)
+        printf '%s' "$purpose" > "$ir/$noise"
+        stages=$stages',"noise":"'$noise'"'
+    fi
+    event '{"kind":"compile","t_s":2,"side":"'$side'","id":"k","kernel":"'$operator'_kernel","variant":"v","stages":{'$stages'}}'
 fi
 # Rounds differ a little, and both sides of one round alike: 0.1 % a round.
 round=$(printf '%s' "$purpose" | sed -n 's/^r\([0-9]*\)_.*/\1/p')
@@ -51,7 +60,7 @@ for input in 8 16; do
     fi
     event '{"kind":"outputs","t_s":3,"side":"'$side'","case":{"dtype":"f32","input":"['$input']","occurrence":0},"digest":"d'$input'","repeatable":true}'
     case $purpose in
-        screen_*) event '{"kind":"row","t_s":4,"ok":true,'$row'}' ;;
+        screen_* | again_*) event '{"kind":"row","t_s":4,"ok":true,'$row'}' ;;
         *)
             sample=$(awk -v latency="$latency" -v input="$input" -v round="${round:-0}" -v side="$side" \
                 'BEGIN { printf "%.6f", latency * input / 8 * (1 + round / 1000 + (side == "B") * round % 2 / 5000) }')

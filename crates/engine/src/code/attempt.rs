@@ -172,6 +172,10 @@ pub fn of_operator(campaign: &Campaign, operator: &str, side: Side) -> Result<Co
     };
     let latencies_us = latencies(campaign, operator, side)?;
     let mut code = of_attempt(&attempt.dir, &campaign.dir.ir_dir(), side, &latencies_us)?;
+    if let Some(screened) = campaign.screened().get(operator) {
+        code.unseen =
+            screened.unseen.iter().map(|it| (Stage::from_name(&it.stage), it.reason.clone())).collect();
+    }
     code.origin = format!(
         "{operator}, side {side}: {}",
         match campaign.request.goal {

@@ -104,7 +104,9 @@ pub fn diff(a: &CompiledCode, b: &CompiledCode, choice: &DiffChoice) -> Result<C
     if let Some(name) = &choice.kernel {
         check_kernel(a, b, name)?;
     }
-    let comparison = compare(&a.kernel_irs(), &b.kernel_irs(), &BTreeSet::new());
+    let unseen: BTreeMap<&Stage, &String> = a.unseen.iter().chain(&b.unseen).collect();
+    let unreliable: BTreeSet<Stage> = unseen.keys().map(|stage| (*stage).clone()).collect();
+    let comparison = compare(&a.kernel_irs(), &b.kernel_irs(), &unreliable);
     let ranked_by = ranked_by(a, b);
     let disassembler = Disassembler::find([a, b]);
     let all: f64 = a.kernels.iter().chain(&b.kernels).map(|kernel| weight(kernel, ranked_by)).sum();
@@ -145,10 +147,11 @@ pub fn diff(a: &CompiledCode, b: &CompiledCode, choice: &DiffChoice) -> Result<C
     for (pattern, count) in b.stamps() {
         *stamps.entry(pattern).or_default() += count;
     }
-    let notes = [("A", a), ("B", b)]
+    let said = [("A", a), ("B", b)]
         .into_iter()
-        .flat_map(|(side, code)| code.notes.iter().map(move |note| format!("{side}: {note}")))
-        .collect();
+        .flat_map(|(side, code)| code.notes.iter().map(move |note| format!("{side}: {note}")));
+    let no_evidence = unseen.iter().map(|(stage, reason)| format!("`{stage}` is no evidence: {reason}"));
+    let notes = no_evidence.chain(said).collect();
     Ok(CodeDiff {
         a: a.origin.clone(),
         b: b.origin.clone(),

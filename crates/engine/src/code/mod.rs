@@ -109,6 +109,8 @@ pub struct CompiledCode {
     pub kernels: Vec<CompiledKernel>,
     /// What a reader must know: damaged texts, launches that no hook saw.
     pub notes: Vec<String>,
+    /// Stages that are no evidence, with the reason, as screening found.
+    pub unseen: BTreeMap<Stage, String>,
     /// Versions of what compiled it, where they are known.
     pub versions: BTreeMap<String, String>,
 }
