@@ -114,6 +114,77 @@ fn a_campaign_s_operator_is_compared_and_judged_again() {
     assert!(text(&none.stderr).contains("no `ttir` was kept"), "{}", text(&none.stderr));
 }
 
+/// An interpreter whose driver launches nothing, so that the triton suite's kernels compile and run without a card.
+const SITE: &str = "import fake_driver\n";
+/// An assembler with another output each time it is asked, as one for a newer card was seen to be.
+const SHAKY_ASSEMBLER: &str = "#!/bin/sh\ncase $SWITCHBACK_RUN_DIR in */tune_A/*) level=0 ;; */screen_A/*) level=1 ;; \
+                               *) level=3 ;; esac\nexec \"$REAL_PTXAS\" --opt-level $level \"$@\"\n";
+
+#[test]
+fn side_a_is_compiled_twice_where_the_sides_differ_and_tuning_and_replaying_launch_the_same_code() {
+    let Some(python) = std::env::var_os("SWITCHBACK_TEST_TRITON_PYTHON") else {
+        eprintln!("skipped: `SWITCHBACK_TEST_TRITON_PYTHON` names no interpreter with triton");
+        return;
+    };
+    let python = python.into_string().unwrap();
+    let asked = "import os, triton; print(os.path.join(os.path.dirname(triton.__file__), 'backends/nvidia/bin/ptxas'))";
+    let asked = std::process::Command::new(&python).args(["-c", asked]).output().unwrap();
+    let real = format!("REAL_PTXAS={}", text(&asked.stdout).trim());
+    let scratch = tempfile::tempdir().unwrap();
+    std::fs::write(scratch.path().join("sitecustomize.py"), SITE).unwrap();
+    let shaky = scratch.path().join("ptxas");
+    std::fs::write(&shaky, SHAKY_ASSEMBLER).unwrap();
+    std::fs::set_permissions(&shaky, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let assembler = format!("TRITON_PTXAS_PATH={}", shown(&shaky));
+    let stand_in = Path::new(env!("CARGO_MANIFEST_DIR")).join("../suites/python/tests/fake");
+    let path = format!("{}:{}", shown(&stand_in), shown(scratch.path()));
+    let screen = |out: &str, more: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_switchback"))
+            .args([
+                "screen",
+                "add_autotuned::float32",
+                "matmul::float16",
+                "--suite",
+                "triton",
+                "--backend",
+                "cpu",
+            ])
+            .args(["--switch", "DISABLE_MMA_V3", "--python", &python, "--out", out])
+            .args(more)
+            .current_dir(scratch.path())
+            .env("PYTHONPATH", &path)
+            .env("SWITCHBACK_LOCK_DIR", scratch.path().join("locks"))
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        let report: serde_json::Value =
+            serde_json::from_slice(&std::fs::read(scratch.path().join(out).join("report.json")).unwrap())
+                .unwrap();
+        let told = |at: usize, field: &str| report["operators"][at][field].clone();
+        [0, 1].map(|at| [told(at, "screen"), told(at, "first_stage"), told(at, "unseen")])
+    };
+    let fingerprint = |attempt: &str| {
+        let output = switchback(scratch.path(), &["ir", "fingerprint", attempt, "--json"]);
+        let line: serde_json::Value = serde_json::from_str(text(&output.stdout).trim()).unwrap();
+        line["fingerprint"].as_str().unwrap().to_owned()
+    };
+    let null = serde_json::Value::Null;
+    let [add, matmul] = screen("steady", &[]);
+    assert_eq!(add, ["NO_IR_DIFF".into(), null.clone(), null.clone()]);
+    assert_eq!(matmul, ["IR_CHANGED".into(), "ttgir".into(), null.clone()]);
+    for operator in ["add_autotuned", "matmul"] {
+        let of = |cell: &str| fingerprint(&format!("steady/cells/{operator}/{cell}/1"));
+        assert_eq!(of("tune_A"), of("screen_A"), "{operator}");
+    }
+    let [add, matmul] = screen("shaky", &["--env", &assembler, "--env", &real]);
+    let unseen = |kernels: u32| {
+        let reason = format!("two compilations of side A differ in {kernels} of {kernels} kernels");
+        serde_json::json!([{"stage": "sass", "reason": reason}])
+    };
+    assert_eq!(add, ["NO_IR_DIFF".into(), null, unseen(1)]);
+    assert_eq!(matmul, ["IR_CHANGED".into(), "ttgir".into(), unseen(2)]);
+}
+
 #[test]
 fn switches_are_screened_from_a_folder_without_a_card() {
     let Some(python) = std::env::var_os("SWITCHBACK_TEST_TRITON_PYTHON") else {

@@ -54,6 +54,25 @@ def test_what_only_a_tuner_tried_is_not_launched_by_the_case(recorded):
             assert not compiled["tuning"] and "ttgir" in compiled["stages"]
 
 
+def test_a_tuning_and_a_replaying_cell_launch_the_same_code(cell):
+    """Nothing is shared but the recording: each cell compiles in a cache of its own."""
+
+    def launched(run):
+        assert run.status == 0, run.log
+        forms = [run.compiled(one) for launch in run.of("launch") for one in launch["compiled"]]
+        assert forms and not any(form["tuning"] for form in forms)
+        return {(form["kernel"], form["variant"], json.dumps(form["stages"], sort_keys=True)) for form in forms}
+
+    tuned = cell(NODE, purpose="tune_A", timed=False, tuning="record", fresh=True)
+    recording = str(tuned.folder / "autotune_records")
+    replayed = cell(NODE, purpose="screen_A", timed=False, tuning="replay", recording=recording, fresh=True)
+    assert len([event for event in tuned.of("compile") if event["tuning"]]) == 4
+    assert not [event for event in replayed.of("compile") if event["tuning"]]
+    assert launched(tuned) == launched(replayed)
+    stages = {stage for *_, texts in launched(tuned) for stage in json.loads(texts)}
+    assert {"ttir", "ttgir", "llir", "ptx", "cubin"} <= stages
+
+
 @pytest.mark.parametrize("which", [0, 1])
 def test_a_replaying_cell_takes_the_recorded_config_whatever_is_faster(cell, recorded, which):
     """Both configs are as fast here: only the recording can tell which one was wanted."""
