@@ -55,14 +55,20 @@ pub(crate) fn identity(order: &Order, log: &EventLog, own: BTreeMap<String, Stri
     let mut identity = own;
     identity.extend(order.identity.clone());
     for body in log.bodies() {
-        let EventBody::Start(start) = body else { continue };
-        for (name, value) in &start.conditions {
+        let found = match body {
+            EventBody::Start(start) => {
+                identity.extend(start.identity.clone());
+                &start.conditions
+            }
+            EventBody::Conditions(known) => &known.conditions,
+            _ => continue,
+        };
+        for (name, value) in found {
             let before = conditions.insert(name.clone(), value.clone());
             if let Some(before) = before.filter(|before| before != value) {
-                identity.insert(format!("ordered_{name}"), before);
+                identity.entry(format!("ordered_{name}")).or_insert(before);
             }
         }
-        identity.extend(start.identity.clone());
     }
     RunIdentity { conditions: Conditions(conditions), identity }
 }
@@ -86,6 +92,8 @@ mod tests {
 
     const EVENTS: &str = r#"
 {"kind":"start","t_s":1,"pid":7,"conditions":{"torch":"2.11","timer":"direct"},"identity":{"hostname":"x"}}
+{"kind":"conditions","t_s":1,"conditions":{"shape_mode":"file"}}
+{"kind":"conditions","t_s":1,"conditions":{"shape_mode":"file made for Pool","timer":"graph"}}
 {"kind":"config","t_s":1,"side":"A","kernel":"k","key":"1","config":"c","source":"replayed"}
 {"kind":"config","t_s":1,"side":"A","kernel":"k","key":"2","config":"c","source":"fallback"}
 {"kind":"capture","t_s":1,"side":"A","case":{"dtype":"f","input":"1"},"captured":true}
@@ -125,7 +133,9 @@ mod tests {
         let own = BTreeMap::from([("host".to_owned(), "h".to_owned())]);
         let RunIdentity { conditions, identity } = identity(&order(TimerChoice::Auto), &log, own);
         assert_eq!(conditions.get("torch"), Some("2.11"));
-        assert_eq!(conditions.get("timer"), Some("direct"));
+        // What is told later replaces what was told before, and the ordered value is the one kept.
+        assert_eq!(conditions.get("timer"), Some("graph"));
+        assert_eq!(conditions.get("shape_mode"), Some("file made for Pool"));
         assert_eq!(conditions.get("suite"), Some("command"));
         assert_eq!(identity["ordered_timer"], "gated");
         assert_eq!((identity["host"].as_str(), identity["hostname"].as_str()), ("h", "x"));

@@ -81,6 +81,8 @@ pub struct Evidence {
     pub fallbacks: u64,
     /// What should be said of how it was read: torn lines, missing texts.
     pub notes: Vec<String>,
+    /// What the child said a reader should know: topic and detail, of the topics in [`crate::told`].
+    pub told: Vec<(String, String)>,
 }
 
 impl Evidence {
@@ -147,6 +149,9 @@ impl Evidence {
                 EventBody::Config(config) if config.source == ConfigSource::Fallback => it.fallbacks += 1,
                 EventBody::Note(note) if note.topic == switchback_model::marker::FOREIGN_VENDOR_MODULE => {
                     it.foreign_vendors.extend(loaded_vendors(&note.detail));
+                }
+                EventBody::Note(note) if crate::told::is_told(&note.topic) => {
+                    it.told.push((note.topic.clone(), note.detail.clone()));
                 }
                 _ => {}
             }

@@ -65,6 +65,7 @@ pub fn judge(campaign: &mut Campaign) -> Result<Report, EngineError> {
     campaign.controls = Some(judgement.controls.clone());
     let any_round = rounds.values().any(|rounds| !rounds.is_empty());
     let mut findings = findings(campaign, &operators);
+    findings.extend(crate::told::findings(campaign)?);
     findings.extend(reading_findings(campaign, &rounds)?);
     let mut report = Report {
         schema: SCHEMA,

@@ -34,6 +34,7 @@ pub mod runs;
 pub mod schedule;
 pub mod screen;
 pub mod state;
+mod told;
 
 pub use error::EngineError;
 pub use switchback_stats::Precision;

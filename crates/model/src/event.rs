@@ -31,6 +31,8 @@ pub struct Event {
 pub enum EventBody {
     /// The child is up: what it is and what it runs on.
     Start(Start),
+    /// Conditions that the child came to know later than at its start.
+    Conditions(Known),
     /// A hook that could be set, or why not.
     Capability(Capability),
     /// A kernel was compiled, or its compiled form was loaded from a cache.
@@ -78,6 +80,7 @@ impl Event {
         let head: Head<'_> = read(line)?;
         let body = match head.kind.as_ref() {
             "start" => EventBody::Start(read(line)?),
+            "conditions" => EventBody::Conditions(read(line)?),
             "capability" => EventBody::Capability(read(line)?),
             "compile" => EventBody::Compile(read(line)?),
             "config" => EventBody::Config(read(line)?),
@@ -107,6 +110,14 @@ pub struct Start {
     /// Versions and facts that are recorded but not compared.
     #[serde(default)]
     pub identity: BTreeMap<String, String>,
+}
+
+/// Body of a `conditions` event.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Known {
+    /// Values by field (names as in [`crate::conditions`]); each replaces what was known of it before.
+    #[serde(default)]
+    pub conditions: BTreeMap<String, String>,
 }
 
 /// Body of a `capability` event.

@@ -48,13 +48,14 @@ impl<'a> Scene<'a> {
 #[must_use]
 pub fn explain(suite: &str, interpreter: Option<&str>, evidence: &Evidence<'_>) -> Vec<Finding> {
     let scene = Scene { suite, interpreter, evidence };
-    let symptoms: [fn(&Scene<'_>) -> Option<Finding>; 19] = [
+    let symptoms: [fn(&Scene<'_>) -> Option<Finding>; 20] = [
         device::disk_full,
         harness::wrong_interpreter,
         harness::file_missing,
         harness::function_missing,
         harness::unknown_option,
         harness::refused_dtype,
+        harness::shapes_not_taken,
         device::foreign_vendor,
         harness::baseline_needed,
         harness::tuner_key,

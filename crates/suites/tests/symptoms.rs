@@ -259,3 +259,19 @@ fn causes_go_before_consequences() {
         ["there is room on the disk", "interpreter imports the benchmark", "cell ended in time"]
     );
 }
+
+#[test]
+fn a_class_that_ignores_the_shape_file_is_named() {
+    let ignored = "ShapesIgnored: `StubbornBenchmark` ignores the shape file: its inputs are written into the benchmark, \
+                   and `shapes_registry` does not know the class";
+    let errors = [ignored.to_owned()];
+    let evidence = Evidence { operator: "stubborn", status: 1, errors: &errors, ..Evidence::default() };
+    let findings = explain(&evidence);
+    assert_eq!(findings.len(), 1, "{findings:#?}");
+    assert!(findings[0].detail.contains("`StubbornBenchmark` ignores the shape file"));
+    assert!(hint(&findings[0]).starts_with("nothing was measured: leave `--shape-file` out"));
+    let it =
+        only("pool", 1, "ValueError: `MaxPool2dBenchmark` takes a shape of `N, C, H, W`, got `(2, 2, 4)`\n");
+    assert_eq!(it.check, "shape file reaches the benchmark");
+    assert!(hint(&it).contains("docs/from-the-scripts.md"));
+}

@@ -13,6 +13,7 @@ import sys
 from .outputs import seed_all, seed_of
 from .protocol import error_text
 from .session import NOT_TIMED
+from .shapes import ShapeFile
 from .timer import Timed
 
 _WALL_MODES = ("operator", "wrapper")
@@ -47,6 +48,7 @@ class FlagGems:
         self.inside_library = 0
         self.call = None
         self.failures = []
+        self.shapes = ShapeFile(session)
         self._baseline = None
         self._wrapped = set()
         self._iterating = set()
@@ -76,6 +78,7 @@ class FlagGems:
             self._watch_timing()
             self.session.tuner.install_flaggems()
             self._watch_entries()
+            self.shapes.install(self.base)
         for found in all_classes(self.base.Benchmark):
             self._wrap_class(found)
 
@@ -167,13 +170,20 @@ class FlagGems:
             if id(bench) in hook._iterating:
                 return original(bench, dtype, *args, **kwargs)
             hook._dtypes[id(bench)] = str(dtype)
-            return hook.inputs(bench, str(dtype), lambda: original(bench, dtype, *args, **kwargs))
+
+            def make():
+                return hook.shapes.inputs(bench, dtype, lambda: original(bench, dtype, *args, **kwargs))
+
+            return hook.inputs(bench, str(dtype), make)
 
         return get_input_iter
 
     def inputs(self, bench, dtype, make):
-        """The benchmark's inputs, each made with a seed of its own; one that cannot be made ends its dtype."""
-        count, iterator = 0, None
+        """The benchmark's inputs, each made with a seed of its own.
+
+        One that cannot be made ends its dtype, unless inputs are made shape by shape.
+        """
+        count, iterator, failed = 0, None, None
         while True:
             seed_all(seed_of("input", bench.op_name, dtype, count))
             self._iterating.add(id(bench))
@@ -182,12 +192,19 @@ class FlagGems:
                     iterator = iter(make())
                 found = next(iterator)
             except StopIteration:
+                if count == 0 and failed is not None:
+                    raise failed from None  # the benchmark cannot print a table without a row
                 return
             except Exception as error:
-                case = self.session.names.next(bench.op_name, dtype, f"input {count + 1}, which could not be made")
+                goes_on = getattr(iterator, "goes_on", False)
+                text = f"shape {iterator.shape}" if goes_on else f"input {count + 1}"
+                case = self.session.names.next(bench.op_name, dtype, f"{text}, which could not be made")
                 self.failed(bench, case, error)
+                failed = error
+                if goes_on:
+                    continue
                 if count == 0:
-                    raise  # the benchmark cannot print a table without a row
+                    raise
                 return
             finally:
                 self._iterating.discard(id(bench))

@@ -82,6 +82,7 @@ def pytest_collection_finish(session):
     """All test files are loaded: wrap the benchmark's classes."""
     if _probe is None:
         return
+    _probe.flaggems.shapes.configure(session.config)
     _probe.flaggems.install()
     if _probe.flaggems.base is None:
         detail = "no `benchmark/base.py` with a `Benchmark` is loaded, so no case will be seen"

@@ -72,7 +72,7 @@ def environment(folder, **more):
     return {name: value for name, value in found.items() if value is not None}
 
 
-def write_order(folder, purpose, operator, measure, switch=None):
+def write_order(folder, purpose, operator, measure, switch=None, conditions=None):
     folder.mkdir(parents=True, exist_ok=True)
     how = {"warmup_ms": 1.0, "sample_ms": 4.0, "block_length": 4, "vendor": "nvidia", "seed": 1}
     order = {
@@ -84,6 +84,7 @@ def write_order(folder, purpose, operator, measure, switch=None):
         "ir_dir": str(folder / "ir"),
         "measure": {**how, **measure},
         "switch": switch or {},
+        "conditions": conditions or {},
         "of_a_later_version": [1],
     }
     (folder / "order.json").write_text(json.dumps(order))
@@ -122,10 +123,11 @@ def cell(request, tmp_path, tmp_path_factory):
         switch=None,
         folder=None,
         fresh=False,
+        conditions=None,
         **measure,
     ):
         folder = folder or tmp_path / f"{next(count)}_{purpose}"
-        write_order(folder, purpose, operator, measure, switch)
+        write_order(folder, purpose, operator, measure, switch, conditions)
         argv = [
             "-m",
             "pytest",

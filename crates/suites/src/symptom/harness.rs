@@ -85,6 +85,24 @@ pub(super) fn refused_dtype(scene: &Scene<'_>) -> Option<Finding> {
     Some(Finding { hint, ..finding })
 }
 
+/// What the probe says of a shape file that it cannot carry out.
+pub(super) fn shapes_not_taken(scene: &Scene<'_>) -> Option<Finding> {
+    let ignored = scene.line(&["ignores the shape file"]);
+    let (line, hint) = match ignored {
+        Some(line) => (
+            line,
+            "nothing was measured: leave `--shape-file` out for this operator, or tell the probe how a shape becomes an \
+             input of that class (`switchback_probe/shapes_registry.py`)",
+        ),
+        None => (
+            scene.line(&["shape file `", "takes a shape of `"])?,
+            "`--shape-file` names operators or classes, each with `shapes`, a list; docs/from-the-scripts.md has the fields \
+             of each class",
+        ),
+    };
+    Some(Finding::failure("shape file reaches the benchmark", short(line), hint))
+}
+
 pub(super) fn baseline_needed(scene: &Scene<'_>) -> Option<Finding> {
     let line = scene.line(&["unsupported operand type(s) for *: 'NoneType' and 'float'"])?;
     Some(Finding::failure(

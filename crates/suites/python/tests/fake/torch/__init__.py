@@ -31,6 +31,7 @@ float32 = float = dtype("float32", 4, True)
 float64 = dtype("float64", 8, True)
 complex64 = cfloat = dtype("complex64", 8, False, True)
 int8, int16 = dtype("int8", 1), dtype("int16", 2)
+float8_e4m3fn = dtype("float8_e4m3fn", 1, True)
 int32 = int = dtype("int32", 4)
 int64, uint8, bool = dtype("int64", 8), dtype("uint8", 1), dtype("bool", 1)
 

@@ -5,6 +5,7 @@ import flag_gems
 import pytest
 import torch
 import triton
+import yaml
 
 from . import consts
 from .conftest import Config
@@ -25,12 +26,25 @@ class Benchmark:
         self.dtypes = dtypes or consts.FLOAT_DTYPES
         self.shapes = shapes or self.SHAPES
 
+    def set_shapes(self, path):
+        with open(path) as file:
+            entries = yaml.safe_load(file)
+        names = [self.op_name, *(found.__name__ for found in type(self).__mro__)]
+        entry = next((entries[name] for name in names if name in entries), {})
+        self.shapes = [tuple(shape) for shape in entry.get("shapes", self.shapes)]
+        if Config.bench_level == consts.BenchLevel.COMPREHENSIVE:
+            self.shapes = list(dict.fromkeys(self.shapes + self.set_more_shapes()))
+
+    def set_more_shapes(self):
+        return []
+
     def init_user_config(self):
         wanted = Config.user_desired_dtypes
         if wanted and not all(dtype in self.dtypes for dtype in wanted):
             raise ValueError(f"Given dtype(s) '{wanted}' can't be supported by this op '{self.op_name}'")
         self.to_bench_dtypes = wanted or self.dtypes
         self.to_bench_metrics = Config.user_desired_metrics or self.DEFAULT_METRICS
+        self.set_shapes(Config.shape_file)
 
     def record_shapes(self, *args, **kwargs):
         def parse(item):
@@ -118,3 +132,13 @@ class UnaryBenchmark(Benchmark):
     def get_input_iter(self, dtype):
         for shape in self.shapes:
             yield (torch.randn(shape, dtype=dtype),)
+
+
+class GenericBenchmark(Benchmark):
+    def __init__(self, *args, input_fn, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.input_fn = input_fn
+
+    def get_input_iter(self, dtype):
+        for shape in self.shapes:
+            yield from self.input_fn(shape, dtype, self.device)

@@ -1,3 +1,5 @@
+import os
+
 import flag_gems  # noqa: F401
 import pytest
 import torch
@@ -6,6 +8,7 @@ from flag_gems.runtime import torch_device_fn
 from . import consts
 
 Config = None
+CORE_SHAPES = os.path.join(os.path.dirname(__file__), "core_shapes.yaml")
 
 
 class BenchConfig:
@@ -13,6 +16,7 @@ class BenchConfig:
     bench_level = consts.BenchLevel.COMPREHENSIVE
     warm_up, repetition = 1000, 100
     user_desired_dtypes = user_desired_metrics = None
+    shape_file = CORE_SHAPES
 
 
 def pytest_addoption(parser):
@@ -22,6 +26,7 @@ def pytest_addoption(parser):
     parser.addoption("--iter", default=100)
     parser.addoption("--metrics", action="append", default=None)
     parser.addoption("--dtypes", action="append", default=None)
+    parser.addoption("--shape_file", default=CORE_SHAPES)
 
 
 def pytest_configure(config):
@@ -32,6 +37,7 @@ def pytest_configure(config):
     Config.warm_up, Config.repetition = int(config.getoption("--warmup")), int(config.getoption("--iter"))
     dtypes = config.getoption("--dtypes")
     Config.user_desired_dtypes = [getattr(torch, dtype) for dtype in dtypes] if dtypes else None
+    Config.shape_file = config.getoption("--shape_file")
     Config.user_desired_metrics = config.getoption("--metrics")
 
 
