@@ -9,7 +9,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use switchback_model::conditions::{Conditions, Difference};
-use switchback_model::report::Report;
+use switchback_model::report::{CalibratedBand, CalibratedFloor, Report};
 use switchback_model::side::Pairing;
 use switchback_stats::effect::percent;
 use switchback_stats::judgement::ControlsSummary;
@@ -23,9 +23,6 @@ use crate::request::Request;
 pub const FILE: &str = "calibration.json";
 /// The copy's name in the folder of a campaign that shows it.
 pub const FLOOR_FILE: &str = "floor.json";
-
-/// The name under which a report's facts hold a floor of another campaign, in a sentence.
-pub const FLOOR: &str = "calibrated_floor";
 
 /// Version of the form.
 const SCHEMA: u32 = 1;
@@ -75,41 +72,6 @@ pub struct Calibration {
     pub total: CalibratedBand,
     /// By timer and latency; only those that hold controls.
     pub bands: Vec<CalibratedBand>,
-}
-
-/// What identical code of some latencies reads.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct CalibratedBand {
-    /// How the sides were brought together.
-    #[serde(default)]
-    pub pairing: Option<Pairing>,
-    /// The timer that really timed; empty for all.
-    #[serde(default)]
-    pub timer: String,
-    /// Latencies from here, microseconds.
-    pub from_us: f64,
-    /// Latencies below this; none for no end.
-    #[serde(default)]
-    pub below_us: Option<f64>,
-    /// Cases with every round.
-    pub cases: u32,
-    /// Operators that they belong to.
-    pub operators: u32,
-    /// Processes that they were measured in.
-    pub processes: u32,
-    /// 95 % of |effect| over cases, percent.
-    #[serde(default)]
-    pub floor_pct: Option<f64>,
-    /// Persistent error of an operator that more rounds do not remove, percent.
-    pub tau_pct: f64,
-    /// Cases that the rules would have called different.
-    pub false_positives: u32,
-    /// Upper 95 % bound of that rate, 0 to 1.
-    pub upper95: f64,
-    /// Operators that the rules would have called `FASTER` or `SLOWER`.
-    pub false_positive_operators: u32,
-    /// Upper 95 % bound of that rate, 0 to 1: the safe one, as cases of one process are not independent.
-    pub upper95_operators: f64,
 }
 
 impl Calibration {
@@ -189,23 +151,18 @@ impl Calibration {
         text
     }
 
-    /// What it says, in one line for a report.
+    /// What of it stands in a report.
     #[must_use]
-    pub fn sentence(&self) -> String {
-        let size = |pct: Option<f64>| pct.map_or("nothing".into(), |pct| format!("±{pct:.2} %"));
-        let pairing = self.pairing.map_or_else(|| "nothing measured".into(), |it| it.to_string());
-        let mut text = format!(
-            "`{}` of {}, A against A, {pairing}, {} rounds: 95 % of {} cases read within {}",
-            self.campaign,
-            self.created_utc.get(..10).unwrap_or(&self.created_utc),
-            self.rounds,
-            self.total.cases,
-            size(self.total.floor_pct)
-        );
-        for band in &self.bands {
-            text.push_str(&format!("; {}, {} {}", band.latencies(), band.timer, size(band.floor_pct)));
+    pub fn floor(&self) -> CalibratedFloor {
+        CalibratedFloor {
+            campaign: self.campaign.clone(),
+            created_utc: self.created_utc.clone(),
+            suite: self.suite.clone(),
+            pairing: self.pairing,
+            rounds: self.rounds,
+            total: self.total.clone(),
+            bands: self.bands.clone(),
         }
-        text
     }
 
     /// Refuses before anything is measured what [`Self::check`] would refuse after it.
@@ -242,19 +199,6 @@ impl Calibration {
         };
         let differences: Vec<Difference> = compared(&self.conditions).differences(&compared(rows), allowed);
         if differences.is_empty() { Ok(()) } else { Err(EngineError::OtherFloor(differences)) }
-    }
-}
-
-impl CalibratedBand {
-    /// Its latencies: `below 10 us`, `10 to 100 us`, `from 1000 us`, `all`.
-    #[must_use]
-    pub fn latencies(&self) -> String {
-        match (self.from_us, self.below_us) {
-            (0.0, None) => "all".into(),
-            (0.0, Some(below_us)) => format!("below {below_us} us"),
-            (from_us, Some(below_us)) => format!("{from_us} to {below_us} us"),
-            (from_us, None) => format!("from {from_us} us"),
-        }
     }
 }
 

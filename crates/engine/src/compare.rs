@@ -83,6 +83,7 @@ pub fn compare(a: &Path, b: &Path, allowed: &BTreeSet<String>, version: &str) ->
             outputs: outputs::compare([Some(a), Some(b)], &[]),
             fallbacks: a.fallbacks + b.fallbacks,
             failed_cells: Vec::new(),
+            clocks: None,
         };
         measured.push((screened, it));
     }
@@ -138,6 +139,7 @@ pub fn compare(a: &Path, b: &Path, allowed: &BTreeSet<String>, version: &str) ->
         allowed: allowed.iter().cloned().collect(),
         operators,
         controls: controls_report(&judgement.controls, &judgement.operators),
+        calibration: None,
         naive: None,
         elapsed_s: Vec::new(),
         stamps: digests.stamps().clone(),

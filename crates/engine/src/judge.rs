@@ -8,7 +8,7 @@ use switchback_model::conditions::Conditions;
 use switchback_model::event::OutputsVerdict;
 use switchback_model::finding::Finding;
 use switchback_model::operator::OperatorSpec;
-use switchback_model::report::{Naive, OperatorReport, Report, SCHEMA};
+use switchback_model::report::{Clocks, Naive, OperatorReport, Report, SCHEMA};
 use switchback_model::side::{Pairing, Side};
 use switchback_model::switch;
 use switchback_model::verdict::ScreenVerdict;
@@ -17,7 +17,7 @@ use switchback_stats::input::{OperatorInput, Settings};
 use switchback_stats::judgement::OperatorJudgement;
 use switchback_suites::suite;
 
-use crate::calibration::FLOOR;
+use crate::calibration::Calibration;
 use crate::campaign::{Campaign, conditions_of_campaign};
 use crate::error::EngineError;
 use crate::evidence::Evidence;
@@ -36,7 +36,7 @@ use crate::state::Standing;
 pub fn judge(campaign: &mut Campaign) -> Result<Report, EngineError> {
     let request = campaign.request.clone();
     let rounds = read_rounds(campaign)?;
-    let (conditions, mut identity) = common_conditions(campaign, &rounds)?;
+    let (conditions, identity) = common_conditions(campaign, &rounds)?;
     let controls: BTreeSet<String> = schedule::controls(&request, &campaign.screened).into_iter().collect();
     let mut inputs = Vec::new();
     let mut measured: BTreeMap<String, Measured> = BTreeMap::new();
@@ -58,10 +58,11 @@ pub fn judge(campaign: &mut Campaign) -> Result<Report, EngineError> {
         .zip(&judgement.operators)
         .map(|(spec, judged)| operator_report(campaign, spec, judged, &measured[&spec.operator], &controls))
         .collect::<Result<Vec<_>, EngineError>>()?;
-    if let Some(floor) = campaign.floor.as_ref().filter(|_| !conditions.0.is_empty()) {
+    let floor = campaign.floor.as_ref().filter(|_| !conditions.0.is_empty());
+    if let Some(floor) = floor {
         floor.check(&conditions, &request.allowed.iter().cloned().collect())?;
-        identity.insert(FLOOR.to_owned(), floor.sentence());
     }
+    let calibration = floor.map(Calibration::floor);
     campaign.controls = Some(judgement.controls.clone());
     let any_round = rounds.values().any(|rounds| !rounds.is_empty());
     let mut findings = findings(campaign, &operators);
@@ -82,6 +83,7 @@ pub fn judge(campaign: &mut Campaign) -> Result<Report, EngineError> {
         allowed: request.allowed.clone(),
         operators,
         controls: controls_report(&judgement.controls, &judgement.operators),
+        calibration,
         naive: naive(campaign, &controls)?,
         elapsed_s: elapsed(campaign),
         stamps: campaign.digests.stamps().clone(),
@@ -186,7 +188,29 @@ fn measure_operator(campaign: &Campaign, name: &str, rounds: &[RoundRead]) -> Me
         outputs: outputs::compare(screens, &evidence),
         fallbacks,
         failed_cells: failed_cells(campaign, name),
+        clocks: clocks(&evidence),
     }
+}
+
+/// What the card's clock read in the cells of an operator's rounds.
+fn clocks(evidence: &[&Evidence]) -> Option<Clocks> {
+    let summaries: Vec<_> = evidence
+        .iter()
+        .filter_map(|it| it.outcome.as_ref()?.telemetry.as_ref())
+        .filter(|it| it.measured > 0)
+        .collect();
+    let medians: Vec<f64> = summaries.iter().filter_map(|it| it.sm_clock_mhz).collect();
+    let mut throttled: BTreeMap<String, u32> = BTreeMap::new();
+    for reason in summaries.iter().flat_map(|it| &it.throttle).filter(|(_, readings)| **readings > 0) {
+        *throttled.entry(reason.0.clone()).or_default() += 1;
+    }
+    let least = medians.iter().copied().reduce(f64::min);
+    let most = medians.iter().copied().reduce(f64::max);
+    (!summaries.is_empty()).then(|| Clocks {
+        cells: u32::try_from(summaries.len()).unwrap_or(u32::MAX),
+        sm_clock_mhz: least.zip(most),
+        throttled,
+    })
 }
 
 fn failed_cells(campaign: &Campaign, name: &str) -> Vec<String> {
@@ -262,6 +286,11 @@ fn operator_report(
     }
     let hints = explain(campaign, spec, screened.map(|it| it.verdict))?;
     let mut it = figures(spec, judged, measured, screened);
+    if is_measured {
+        it.rounds_requested = Some(campaign.rounds.rounds(&spec.operator));
+        it.tuned_on = campaign.suite().tunes().then_some(campaign.request.tune_on);
+        it.proof = (campaign.request.pairing == Pairing::Duet).then(|| measured.proof());
+    }
     it.control = controls.contains(&spec.operator) || (is_measured && campaign.request.is_calibration());
     it.reasons = reasons;
     it.hints = hints;

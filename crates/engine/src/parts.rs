@@ -1,7 +1,7 @@
 //! Parts of a report that follow from the judge's values alone, shared by campaigns and single comparisons.
 
 use switchback_model::operator::OperatorSpec;
-use switchback_model::report::{CaseReport, Controls, OperatorReport};
+use switchback_model::report::{CaseReport, Clocks, Controls, OperatorReport, ProofCounts};
 use switchback_model::verdict::Verdict;
 use switchback_stats::effect::{Interval, percent};
 use switchback_stats::judgement::{ControlsSummary, OperatorJudgement};
@@ -21,6 +21,19 @@ pub(crate) struct Measured {
     pub fallbacks: u64,
     /// Rounds' cells that failed, a sentence each.
     pub failed_cells: Vec<String>,
+    /// What the card's clock read in its rounds' cells.
+    pub clocks: Option<Clocks>,
+}
+
+impl Measured {
+    /// How the duet's proof went.
+    pub fn proof(&self) -> ProofCounts {
+        let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+        ProofCounts {
+            cases: count(self.cases.len()),
+            failed: count(self.cases.iter().filter(|case| case.unproven.is_some()).count()),
+        }
+    }
 }
 
 fn pair(interval: Interval) -> (f64, f64) {
@@ -65,6 +78,10 @@ pub(crate) fn figures(
         reasons: Vec::new(),
         hints: Vec::new(),
         kernels: screened.map(|it| it.kernels.clone()).unwrap_or_default(),
+        rounds_requested: None,
+        tuned_on: None,
+        proof: None,
+        clocks: measured.clocks.clone(),
         replay_fallbacks: measured.fallbacks,
         cases: judged
             .cases

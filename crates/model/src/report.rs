@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::conditions::Conditions;
 use crate::event::{OutputsVerdict, Timer};
 use crate::finding::Finding;
-use crate::side::Pairing;
+use crate::side::{Pairing, Side};
 use crate::switch::Switch;
 use crate::verdict::{ScreenVerdict, Verdict};
 
@@ -18,7 +18,7 @@ use crate::verdict::{ScreenVerdict, Verdict};
 pub const SCHEMA: u32 = 1;
 
 /// What a campaign found.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Report {
     /// Version of this form.
     pub schema: u32,
@@ -50,6 +50,9 @@ pub struct Report {
     pub operators: Vec<OperatorReport>,
     /// What cases with identical code read.
     pub controls: Controls,
+    /// What identical code read on this machine before, where a calibration was given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub calibration: Option<CalibratedFloor>,
     /// The same cases measured one process a side, where that was done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub naive: Option<Naive>,
@@ -65,7 +68,7 @@ pub struct Report {
 }
 
 /// One operator.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct OperatorReport {
     /// The operator's name.
     pub operator: String,
@@ -95,6 +98,9 @@ pub struct OperatorReport {
     pub p_adjusted: Option<f64>,
     /// Rounds that both sides have.
     pub rounds: u32,
+    /// Rounds that were asked for, by number or as many as the precision took; none if it was not to be measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rounds_requested: Option<u32>,
     /// Smallest and largest effect of a round.
     #[serde(default)]
     pub rounds_range_pct: Option<(f64, f64)>,
@@ -134,6 +140,15 @@ pub struct OperatorReport {
     /// Kernels whose code differs, with the first stage.
     #[serde(default)]
     pub kernels: Vec<KernelReport>,
+    /// The side on which its configs were tuned; none where the suite has no tuners, or nothing was measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tuned_on: Option<Side>,
+    /// How the duet's proof went, over cases; none where no process held both sides.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proof: Option<ProofCounts>,
+    /// What the card's clock read while it was measured; none where nothing read it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clocks: Option<Clocks>,
     /// Tuner keys that were not in the recording, over all cells.
     #[serde(default)]
     pub replay_fallbacks: u64,
@@ -149,6 +164,96 @@ pub struct UnseenStage {
     pub stage: String,
     /// Why.
     pub reason: String,
+}
+
+/// Cases whose both sides, in one process, were held against the cells of one side.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProofCounts {
+    /// Cases that were measured.
+    pub cases: u32,
+    /// Those that ran other code than the cell of that side alone.
+    pub failed: u32,
+}
+
+/// What the card's clock read while an operator's rounds were measured.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Clocks {
+    /// Cells with readings, of both sides.
+    pub cells: u32,
+    /// Smallest and largest of the cells' medians, MHz; none where the sampler reads no clock.
+    #[serde(default)]
+    pub sm_clock_mhz: Option<(f64, f64)>,
+    /// Cells in which a reading showed this reason to run slower, by the reason's name.
+    #[serde(default)]
+    pub throttled: BTreeMap<String, u32>,
+}
+
+/// What identical code read in a campaign without a switch (`calibration.json`).
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct CalibratedFloor {
+    /// The campaign's folder name.
+    pub campaign: String,
+    /// When it was created, RFC 3339, UTC.
+    pub created_utc: String,
+    /// The suite's name.
+    pub suite: String,
+    /// How the sides were brought together; none if nothing was measured.
+    pub pairing: Option<Pairing>,
+    /// Rounds of each operator.
+    pub rounds: u32,
+    /// All latencies and timers together.
+    pub total: CalibratedBand,
+    /// By timer and latency; only those that hold controls.
+    #[serde(default)]
+    pub bands: Vec<CalibratedBand>,
+}
+
+/// What identical code of some latencies reads.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct CalibratedBand {
+    /// How the sides were brought together.
+    #[serde(default)]
+    pub pairing: Option<Pairing>,
+    /// The timer that really timed; empty for all.
+    #[serde(default)]
+    pub timer: String,
+    /// Latencies from here, microseconds.
+    pub from_us: f64,
+    /// Latencies below this; none for no end.
+    #[serde(default)]
+    pub below_us: Option<f64>,
+    /// Cases with every round.
+    pub cases: u32,
+    /// Operators that they belong to.
+    pub operators: u32,
+    /// Processes that they were measured in.
+    pub processes: u32,
+    /// 95 % of |effect| over cases, percent.
+    #[serde(default)]
+    pub floor_pct: Option<f64>,
+    /// Persistent error of an operator that more rounds do not remove, percent.
+    pub tau_pct: f64,
+    /// Cases that the rules would have called different.
+    pub false_positives: u32,
+    /// Upper 95 % bound of that rate, 0 to 1.
+    pub upper95: f64,
+    /// Operators that the rules would have called `FASTER` or `SLOWER`.
+    pub false_positive_operators: u32,
+    /// Upper 95 % bound of that rate, 0 to 1: the safe one, as cases of one process are not independent.
+    pub upper95_operators: f64,
+}
+
+impl CalibratedBand {
+    /// Its latencies: `below 10 us`, `10 to 100 us`, `from 1000 us`, `all`.
+    #[must_use]
+    pub fn latencies(&self) -> String {
+        match (self.from_us, self.below_us) {
+            (0.0, None) => "all".into(),
+            (0.0, Some(below_us)) => format!("below {below_us} us"),
+            (from_us, Some(below_us)) => format!("{from_us} to {below_us} us"),
+            (from_us, None) => format!("from {from_us} us"),
+        }
+    }
 }
 
 /// One kernel of an operator.

@@ -59,7 +59,7 @@ impl FromStr for ScreenVerdict {
 }
 
 /// What judging says of an operator.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum Verdict {
     /// B is faster by at least the margin.
@@ -73,6 +73,7 @@ pub enum Verdict {
     /// B's outputs are worse than A's beyond what rounding explains.
     Wrong,
     /// Not measured; the screening verdict says why.
+    #[default]
     NotMeasured,
 }
 

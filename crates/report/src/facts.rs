@@ -3,21 +3,12 @@
 //! Decides nothing that judging decides; it only refuses to repeat a number that is no conclusion.
 
 use switchback_model::event::OutputsVerdict;
-use switchback_model::report::{CaseReport, Controls, Naive, OperatorReport, Report};
+use switchback_model::report::{CalibratedFloor, CaseReport, Controls, Naive, OperatorReport, Report};
 use switchback_model::side::Pairing;
 use switchback_model::verdict::{ScreenVerdict, Verdict};
 
 use crate::number;
 use crate::text::{count, one_line};
-
-/// The beginning of the sentence among an operator's reasons that says on which side its configs were tuned.
-const TUNED_ON: &str = "configs were tuned on side ";
-
-/// What is noted beside a case whose process did not run the code of the isolated cells.
-const PROOF_FAILED: &str = "the duet proof failed";
-
-/// The name among the facts of a report under which a floor of another campaign stands, in a sentence.
-const CALIBRATED: &str = "calibrated_floor";
 
 /// Reasons that are said where an operator has no figure; an explanation has them all.
 const TOLD: usize = 3;
@@ -264,7 +255,10 @@ pub fn rounds_measured(report: &Report) -> String {
 #[must_use]
 pub fn evidence(report: &Report, operator: &OperatorReport) -> String {
     let mut parts = Vec::new();
-    let mut rounds = count(operator.rounds, "round", "rounds");
+    let mut rounds = match operator.rounds_requested {
+        Some(asked) if asked != operator.rounds => format!("{} of {asked} rounds", operator.rounds),
+        _ => count(operator.rounds, "round", "rounds"),
+    };
     if let (Some(a), Some(b)) = (operator.noise_a_pct, operator.noise_b_pct) {
         rounds.push_str(&format!(
             ", one side moves {} (A) and {} (B)",
@@ -296,27 +290,39 @@ pub fn evidence(report: &Report, operator: &OperatorReport) -> String {
             format!("floor ±{} ({cases} of identical code)", number::size_percent(floor))
         },
     ));
-    parts.push(
-        report
-            .conditions
-            .get("clock_lock")
-            .map_or_else(|| "clocks not recorded".into(), |lock| format!("clock lock {}", one_line(lock))),
-    );
-    let unproven = operator
-        .cases
-        .iter()
-        .filter(|case| case.notes.iter().any(|note| note.contains(PROOF_FAILED)))
-        .count() as u64;
-    parts.push(match (report.pairing, unproven) {
-        (Some(Pairing::Duet), 0) => "no case failed the duet proof".into(),
-        (Some(Pairing::Duet), cases) => format!("duet proof failed in {}", count(cases, "case", "cases")),
-        (Some(Pairing::Process), _) => "a process a side".into(),
-        (None, _) => "pairing not known".into(),
+    parts.push(clocks(report, operator));
+    parts.push(match (operator.proof, report.pairing) {
+        (Some(proof), _) if proof.failed == 0 => {
+            format!("duet, proven in {}", count(proof.cases, "case", "cases"))
+        }
+        (Some(proof), _) => {
+            format!("duet proof failed in {} of {}", proof.failed, count(proof.cases, "case", "cases"))
+        }
+        (None, Some(Pairing::Duet)) => "duet, its proof not recorded".into(),
+        (None, Some(Pairing::Process)) => "a process a side".into(),
+        (None, None) => "pairing not known".into(),
     });
     parts.push(format!("outputs {}", OutputsTally::of(operator).sentence()));
-    let tuned = operator.reasons.iter().find_map(|reason| reason.strip_prefix(TUNED_ON));
-    parts.push(tuned.map_or_else(|| "not tuned".into(), |side| format!("tuned on {}", one_line(side))));
+    parts.push(operator.tuned_on.map_or_else(|| "not tuned".into(), |side| format!("tuned on {side}")));
     parts.join("; ")
+}
+
+/// What is known of the card's clocks while an operator was measured.
+fn clocks(report: &Report, operator: &OperatorReport) -> String {
+    let lock = report.conditions.get("clock_lock").map(|lock| format!("clock lock {}", one_line(lock)));
+    let Some(clocks) = &operator.clocks else {
+        return lock.unwrap_or_else(|| "clocks not recorded".into());
+    };
+    let cells = count(clocks.cells, "cell", "cells");
+    let mut text = match clocks.sm_clock_mhz {
+        Some((low, high)) if high - low < 1.0 => format!("clock {low:.0} MHz in {cells}"),
+        Some((low, high)) => format!("clocks {low:.0} to {high:.0} MHz over {cells}"),
+        None => format!("clocks not read in {cells}"),
+    };
+    for (reason, cells) in &clocks.throttled {
+        text.push_str(&format!(", slowed in {} ({})", count(*cells, "cell", "cells"), one_line(reason)));
+    }
+    lock.into_iter().chain([text]).collect::<Vec<_>>().join(", ")
 }
 
 /// How many operators have which screening verdict, and how many have none yet.
@@ -442,9 +448,28 @@ pub fn noise_of(report: &Report) -> Vec<String> {
 /// The naive way and the calibrated floor alone.
 #[must_use]
 pub fn noise_beside(report: &Report) -> Vec<String> {
-    let calibrated = report.identity.get(CALIBRATED);
-    let calibrated = calibrated.map(|floor| format!("calibrated before: {}", one_line(floor)));
+    let calibrated =
+        report.calibration.as_ref().map(|floor| format!("calibrated before: {}", calibrated(floor)));
     report.naive.as_ref().map(naive).into_iter().chain(calibrated).collect()
+}
+
+/// What a calibration of this machine read, in a line.
+#[must_use]
+pub fn calibrated(floor: &CalibratedFloor) -> String {
+    let size = |pct: Option<f64>| pct.map_or("nothing".into(), |pct| format!("±{pct:.2} %"));
+    let pairing = floor.pairing.map_or_else(|| "nothing measured".into(), |it| it.to_string());
+    let mut text = format!(
+        "`{}` of {}, A against A, {pairing}, {} rounds: 95 % of {} cases read within {}",
+        one_line(&floor.campaign),
+        one_line(floor.created_utc.get(..10).unwrap_or(&floor.created_utc)),
+        floor.rounds,
+        floor.total.cases,
+        size(floor.total.floor_pct)
+    );
+    for band in &floor.bands {
+        text.push_str(&format!("; {}, {} {}", band.latencies(), one_line(&band.timer), size(band.floor_pct)));
+    }
+    text
 }
 
 /// What the same cases read the naive way.
@@ -467,28 +492,11 @@ mod tests {
             operator: "op".into(),
             spec: "op".into(),
             screen,
-            first_stage: None,
-            control: false,
             verdict,
             effect_pct: Some(5.0),
             ci_pct: Some((4.0, 6.0)),
-            p_adjusted: None,
             rounds: 4,
-            rounds_range_pct: None,
-            sign_stable: None,
-            noise_a_pct: None,
-            noise_b_pct: None,
-            median_pct: None,
-            geometric_mean_pct: None,
-            outputs: None,
-            outputs_cases: None,
-            mixed: false,
-            rounds_needed: None,
-            reasons: vec![],
-            hints: vec![],
-            kernels: vec![],
-            replay_fallbacks: 0,
-            cases: vec![],
+            ..OperatorReport::default()
         }
     }
 

@@ -6,7 +6,7 @@ use switchback_model::cell::Purpose;
 use switchback_model::conditions::Conditions;
 use switchback_model::event::Timer;
 use switchback_model::outcome::{Counts, Ending};
-use switchback_model::report::Report;
+use switchback_model::report::{CalibratedBand, CalibratedFloor, Clocks, ProofCounts, Report, UnseenStage};
 use switchback_model::side::CellSides;
 use switchback_model::verdict::ScreenVerdict;
 use switchback_report::terminal::{self, RunReport, RunRow, TerminalStyle};
@@ -252,7 +252,7 @@ fn a_row_without_a_figure_has_its_first_hint_but_for_code_that_was_not_compiled(
 #[test]
 fn an_operators_cases_with_bars_and_what_they_rest_on() {
     let mut report = samples::demo();
-    report.operators[4].reasons.push("configs were tuned on side A".into());
+    report.operators[4].tuned_on = Some(switchback_model::side::Side::A);
     let wide = terminal::operator_with_cases(&report, &report.operators[4], &TerminalStyle::plain(140));
     let narrow = terminal::operator_with_cases(&report, &report.operators[4], &TerminalStyle::plain(60));
     let unmeasured = terminal::operator_with_cases(&report, &report.operators[0], &TerminalStyle::plain(80));
@@ -268,13 +268,29 @@ fn evidence_of_all_operators() {
 fn evidence_says_what_is_not_known_and_what_failed() {
     let mut report = samples::demo();
     report.conditions.0.insert("clock_lock".into(), "1980 MHz".into());
-    report.operators[4].cases[0].notes.push("round 2: the duet proof failed: `k` differs at ptx".into());
+    report.operators[4].proof = Some(ProofCounts { cases: 4, failed: 1 });
+    report.operators[4].rounds_requested = Some(6);
     let told = switchback_report::facts::evidence(&report, &report.operators[4]);
-    for part in
-        ["clock lock 1980 MHz", "duet proof failed in 1 case", "not tuned", "timers wall in 3, direct in 1"]
-    {
+    for part in [
+        "4 of 6 rounds",
+        "clock lock 1980 MHz;",
+        "duet proof failed in 1 of 4 cases",
+        "not tuned",
+        "timers wall in 3, direct in 1",
+    ] {
         assert!(told.contains(part), "{told}");
     }
+    report.operators[4].clocks = Some(Clocks {
+        cells: 4,
+        sm_clock_mhz: Some((1905.0, 1980.0)),
+        throttled: [("sw_power_cap".to_owned(), 1)].into(),
+    });
+    let told = switchback_report::facts::evidence(&report, &report.operators[4]);
+    let clocks = "clock lock 1980 MHz, clocks 1905 to 1980 MHz over 4 cells, slowed in 1 cell (sw_power_cap)";
+    assert!(told.contains(clocks), "{told}");
+    report.operators[3].proof = None;
+    let told = switchback_report::facts::evidence(&report, &report.operators[3]);
+    assert!(told.contains("duet, its proof not recorded"), "{told}");
     report.pairing = Some(switchback_model::side::Pairing::Process);
     report.controls = switchback_model::report::Controls::default();
     report.operators[3].cases.clear();
@@ -282,4 +298,62 @@ fn evidence_says_what_is_not_known_and_what_failed() {
     for part in ["a process a side", "floor not measured", "timer not known"] {
         assert!(told.contains(part), "{told}");
     }
+}
+
+/// A report in which nothing is left out, so that every field is written.
+fn whole() -> Report {
+    let mut report = samples::demo();
+    let band = CalibratedBand { floor_pct: Some(0.1), below_us: Some(10.0), ..CalibratedBand::default() };
+    report.calibration = Some(CalibratedFloor {
+        campaign: "floor".into(),
+        created_utc: "2026-11-29T08:00:00Z".into(),
+        suite: "cpu".into(),
+        pairing: Some(switchback_model::side::Pairing::Duet),
+        rounds: 4,
+        total: CalibratedBand { cases: 24, floor_pct: Some(0.12), ..CalibratedBand::default() },
+        bands: vec![CalibratedBand { timer: "gated".into(), ..band }],
+    });
+    let it = &mut report.operators[3];
+    it.tuned_on = Some(switchback_model::side::Side::A);
+    it.unseen = vec![UnseenStage { stage: "sass".into(), reason: "two compilations differ".into() }];
+    it.clocks = Some(Clocks { cells: 4, sm_clock_mhz: Some((1980.0, 1980.0)), ..Clocks::default() });
+    report
+}
+
+#[test]
+fn a_calibration_is_said_beside_the_controls_and_stands_in_json_as_values() {
+    let report = whole();
+    assert!(plain(&report, 120).contains(
+        "calibrated before: `floor` of 2026-11-29, A against A, duet, 4 rounds: 95 % of 24 cases read within"
+    ));
+    let value: serde_json::Value = serde_json::from_str(&json::render(&report)).unwrap();
+    assert_eq!(value["calibration"]["total"]["floor_pct"], 0.12);
+    assert_eq!(value["operators"][3]["proof"], serde_json::json!({"cases": 8, "failed": 0}));
+    assert_eq!(value["operators"][3]["clocks"]["sm_clock_mhz"], serde_json::json!([1980.0, 1980.0]));
+    assert_eq!(json::parse(&json::render(&report)).unwrap(), report);
+}
+
+#[test]
+fn every_field_of_the_json_is_documented() {
+    fn keys(value: &serde_json::Value, found: &mut std::collections::BTreeSet<String>) {
+        match value {
+            serde_json::Value::Array(all) => all.iter().for_each(|it| keys(it, found)),
+            serde_json::Value::Object(fields) => {
+                for (name, value) in fields {
+                    found.insert(name.clone());
+                    // What stands in these is named by others.
+                    if !["switch", "conditions", "identity", "stamps", "throttled"].contains(&name.as_str()) {
+                        keys(value, found);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    let page = include_str!("../../../docs/report-json.md");
+    let mut found = std::collections::BTreeSet::new();
+    keys(&serde_json::to_value(whole()).unwrap(), &mut found);
+    assert!(found.len() > 70, "{}", found.len());
+    let missing: Vec<&String> = found.iter().filter(|name| !page.contains(&format!("`{name}`"))).collect();
+    assert!(missing.is_empty(), "not in docs/report-json.md: {missing:?}");
 }

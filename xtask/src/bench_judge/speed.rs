@@ -1,12 +1,10 @@
 //! What judging and reporting cost: 500 operators of 20 cases and 6 rounds, rows already read.
 
-use std::collections::BTreeMap;
 use std::time::Instant;
 
 use anyhow::ensure;
-use switchback_model::conditions::Conditions;
 use switchback_model::event::Timer;
-use switchback_model::report::{CaseReport, Controls, OperatorReport, Report, SCHEMA};
+use switchback_model::report::{CaseReport, OperatorReport, Report, SCHEMA};
 use switchback_model::side::Pairing;
 use switchback_model::switch::Switch;
 use switchback_model::verdict::ScreenVerdict;
@@ -94,15 +92,8 @@ fn report(judgement: &Judgement) -> Report {
         pairing: Some(Pairing::Duet),
         rounds: N_ROUNDS,
         margin_pct: 0.5,
-        conditions: Conditions::default(),
-        identity: BTreeMap::new(),
-        allowed: Vec::new(),
         operators: judgement.operators.iter().map(operator).collect(),
-        controls: Controls::default(),
-        naive: None,
-        elapsed_s: Vec::new(),
-        stamps: BTreeMap::new(),
-        findings: Vec::new(),
+        ..Report::default()
     }
 }
 
@@ -116,7 +107,6 @@ fn operator(it: &OperatorJudgement) -> OperatorReport {
         spec: it.operator.clone(),
         screen: Some(ScreenVerdict::IrChanged),
         first_stage: Some("ttgir".into()),
-        control: false,
         verdict: it.verdict,
         effect_pct: it.effect.map(percent),
         ci_pct: it.ci.map(pair),
@@ -128,14 +118,9 @@ fn operator(it: &OperatorJudgement) -> OperatorReport {
         noise_b_pct: it.noise_b.map(percent),
         median_pct: it.median_effect.map(percent),
         geometric_mean_pct: it.geometric_mean.map(percent),
-        outputs: None,
-        outputs_cases: None,
         mixed: it.mixed,
         rounds_needed: it.rounds_needed,
         reasons: it.reasons.clone(),
-        hints: Vec::new(),
-        kernels: Vec::new(),
-        replay_fallbacks: 0,
         cases: it
             .cases
             .iter()
@@ -154,5 +139,6 @@ fn operator(it: &OperatorJudgement) -> OperatorReport {
                 notes: Vec::new(),
             })
             .collect(),
+        ..OperatorReport::default()
     }
 }

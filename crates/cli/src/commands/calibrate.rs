@@ -1,11 +1,11 @@
 //! `calibrate`: A against A, what identical code reads on this machine.
 
-use switchback_engine::calibration::{CalibratedBand, FILE};
+use switchback_engine::calibration::FILE;
 use switchback_engine::campaign::Campaign;
 use switchback_engine::prepare::{self, Place};
 use switchback_engine::request::Goal;
 use switchback_model::exit_code::ExitCode;
-use switchback_model::report::Report;
+use switchback_model::report::{CalibratedBand, Report};
 use switchback_model::side::Side;
 use switchback_model::switch::Switch;
 use switchback_report::terminal::{FloorReport, FloorRow, TerminalStyle, floor_table};

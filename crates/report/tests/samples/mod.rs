@@ -7,7 +7,9 @@ use std::collections::BTreeMap;
 use switchback_model::conditions::Conditions;
 use switchback_model::event::{OutputsVerdict, Timer};
 use switchback_model::finding::Finding;
-use switchback_model::report::{CaseReport, Controls, KernelReport, Naive, OperatorReport, Report, SCHEMA};
+use switchback_model::report::{
+    CaseReport, Controls, KernelReport, Naive, OperatorReport, ProofCounts, Report, SCHEMA,
+};
 use switchback_model::side::Pairing;
 use switchback_model::switch::Switch;
 use switchback_model::verdict::{ScreenVerdict, Verdict};
@@ -31,13 +33,9 @@ pub fn report(operators: Vec<OperatorReport>) -> Report {
             conditions.into_iter().map(|(field, value)| (field.to_owned(), value.to_owned())).collect(),
         ),
         identity: BTreeMap::from([("rustc".into(), "1.95.0".into())]),
-        allowed: vec![],
         operators,
-        controls: Controls::default(),
-        naive: None,
         elapsed_s: vec![("screen".into(), 0.42), ("measure".into(), 21.3)],
-        stamps: BTreeMap::new(),
-        findings: vec![],
+        ..Report::default()
     }
 }
 
@@ -47,27 +45,8 @@ pub fn operator(name: &str, screen: ScreenVerdict, verdict: Verdict) -> Operator
         spec: name.into(),
         screen: Some(screen),
         first_stage: (screen == ScreenVerdict::IrChanged).then(|| "clif".into()),
-        control: false,
         verdict,
-        effect_pct: None,
-        ci_pct: None,
-        p_adjusted: None,
-        rounds: 0,
-        rounds_range_pct: None,
-        sign_stable: None,
-        noise_a_pct: None,
-        noise_b_pct: None,
-        median_pct: None,
-        geometric_mean_pct: None,
-        outputs: None,
-        outputs_cases: None,
-        mixed: false,
-        rounds_needed: None,
-        reasons: vec![],
-        hints: vec![],
-        kernels: vec![],
-        replay_fallbacks: 0,
-        cases: vec![],
+        ..OperatorReport::default()
     }
 }
 
@@ -77,6 +56,8 @@ pub fn measured(name: &str, verdict: Verdict, effect: f64, low: f64, high: f64) 
         ci_pct: Some((low, high)),
         p_adjusted: Some(0.004),
         rounds: 4,
+        rounds_requested: Some(4),
+        proof: Some(ProofCounts { cases: 8, failed: 0 }),
         rounds_range_pct: Some((low, high)),
         sign_stable: Some(low.signum() == high.signum()),
         noise_a_pct: Some(0.31),
