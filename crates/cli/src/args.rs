@@ -34,6 +34,8 @@ pub enum Command {
     Screen(Box<ScreenArgs>),
     /// Screen, measure, judge, on one card.
     Ab(Box<AbArgs>),
+    /// The same over many cards at once.
+    Campaign(Box<CampaignArgs>),
     /// Go on with an unfinished campaign.
     Resume(ResumeArgs),
     /// What would be run, in which order and at which cost; starts nothing.
@@ -103,7 +105,7 @@ pub struct SuiteArgs {
     /// Back end of the card: `cuda`, `musa`, `rocm`, `cpu` [default: the first that lists a card].
     #[arg(long, value_name = "NAME", env = "SWITCHBACK_BACKEND")]
     pub backend: Option<String>,
-    /// Cards by index or UUID [default: the first].
+    /// Cards by index or UUID, or `all` [default: the first; of `campaign` and `plan` all].
     #[arg(long, value_name = "LIST", value_delimiter = ',', env = "SWITCHBACK_DEVICES")]
     pub devices: Vec<String>,
     /// A variable for every cell; `NAME=` unsets it.
@@ -321,6 +323,14 @@ pub struct AbArgs {
     /// Where to.
     #[command(flatten)]
     pub out: OutArgs,
+}
+
+/// Arguments of `campaign`.
+#[derive(Debug, Args)]
+pub struct CampaignArgs {
+    /// As for `ab`.
+    #[command(flatten)]
+    pub ab: AbArgs,
 }
 
 /// Arguments of `calibrate`.

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use anyhow::Context;
 use switchback_engine::SuiteOptions;
 use switchback_engine::campaign::{Campaign, Drive};
+use switchback_engine::cards::ALL;
 use switchback_engine::executor::{Interrupt, LocalExecutor};
 use switchback_engine::prepare::{Ask, Place, Prepared};
 use switchback_engine::request::{Goal, MeasureRequest, Request};
@@ -190,6 +191,17 @@ pub fn ask(
     })
 }
 
+/// Refuses several cards where a command measures on one: the others would be ignored.
+pub fn one_card(suite: &SuiteArgs, command: &str) -> anyhow::Result<()> {
+    if suite.devices.len() > 1 || suite.devices == [ALL] {
+        return Err(Message::usage(
+            format!("`{command}` measures on one card, `--devices` names several"),
+            "`switchback campaign` measures on all of them at once",
+        ));
+    }
+    Ok(())
+}
+
 /// Where a campaign's folder is to be.
 pub fn place(out: &OutArgs) -> Place {
     out.out.clone().map_or_else(|| Place::Below(PathBuf::from(RUNS)), Place::Out)
@@ -216,9 +228,9 @@ pub fn print_findings(findings: &[Finding], volume: Volume) {
 pub fn drive(campaign: &mut Campaign, volume: Volume) -> anyhow::Result<Drive> {
     let interrupt = Interrupt::default();
     let signals = watch_signals(&interrupt)?;
-    let executor = LocalExecutor::new(program()?);
+    let mut executor = LocalExecutor::new(program()?);
     let mut progress = Progress::new(volume);
-    let drive = campaign.drive(&executor, &interrupt, &mut progress);
+    let drive = campaign.drive(&mut executor, &interrupt, &mut progress);
     progress.finish();
     signals.close();
     Ok(drive?)

@@ -1,12 +1,10 @@
-//! Drives a campaign: runs what is to be run next until nothing is, and remembers nothing that the disk does not say.
+//! A campaign that is open: its folder, what is done in it, what that decides. Running cells is left to `drive`.
 
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
 
 use switchback_device::Backend;
 use switchback_model::cell::{CellKey, Purpose};
 use switchback_model::conditions::Conditions;
-use switchback_model::outcome::Ending;
 use switchback_model::report::Report;
 use switchback_model::side::{Pairing, Side};
 use switchback_model::verdict::ScreenVerdict;
@@ -16,20 +14,16 @@ use switchback_store::campaign_dir::{CampaignDir, CampaignLock};
 use switchback_suites::suite::Suite;
 
 use crate::calibration::{self, Calibration};
+use crate::cards;
 use crate::error::EngineError;
 use crate::evidence::{DigestCache, Evidence};
-use crate::executor::{Executor, Interrupt, end_orphans};
 use crate::measure::{RoundEvidence, measured_cases};
 use crate::observer::{Observer, Phase};
-use crate::orders;
-use crate::request::{Goal, Request};
+use crate::request::{Goal, Request, RequestCard};
 use crate::rounds::{Rounds, joined};
 use crate::schedule::{self, ScreenedOperators};
 use crate::screen::{Again, Screened, screen};
 use crate::state::{Attempt, Standing, State};
-
-/// Processes that an earlier coordinator left are given this long after TERM.
-const ORPHAN_GRACE: Duration = Duration::from_secs(10);
 
 /// A campaign that is open in this process.
 pub struct Campaign {
@@ -37,8 +31,10 @@ pub struct Campaign {
     pub dir: CampaignDir,
     /// Its request.
     pub request: Request,
-    suite: Box<dyn Suite>,
-    backend: &'static Backend,
+    pub(crate) suite: Box<dyn Suite>,
+    pub(crate) backend: &'static Backend,
+    /// The cards of this machine, where they were just chosen.
+    cards: Option<Vec<RequestCard>>,
     pub(crate) state: State,
     pub(crate) digests: DigestCache,
     pub(crate) screened: ScreenedOperators,
@@ -61,7 +57,7 @@ pub enum Drive {
     Interrupted,
     /// The time budget is used up; cells are left.
     OutOfTime,
-    /// A cell could not even start, so others would not either.
+    /// No card is left on which a cell could even start.
     Stuck,
 }
 
@@ -109,6 +105,7 @@ impl Campaign {
             request,
             suite,
             backend,
+            cards: None,
             state,
             digests: DigestCache::default(),
             screened: BTreeMap::new(),
@@ -144,76 +141,21 @@ impl Campaign {
         &self.state
     }
 
-    /// Runs cells until nothing is left, the user asks to stop or the time budget is used up.
-    ///
-    /// # Errors
-    /// The disk, a supervisor that cannot be started, or conditions that differ from those of the rows on disk.
-    pub fn drive(
-        &mut self,
-        executor: &dyn Executor,
-        interrupt: &Interrupt,
-        observer: &mut dyn Observer,
-    ) -> Result<Drive, EngineError> {
-        for orphan in end_orphans(&self.request.id, ORPHAN_GRACE) {
-            observer.note(&format!("ended process {} of an earlier start: {}", orphan.pid, orphan.command));
+    /// Measures on these cards of this machine from now on, whichever the campaign was begun on.
+    pub fn use_cards(&mut self, cards: Vec<RequestCard>) {
+        self.cards = Some(cards);
+    }
+
+    /// The cards of this machine to measure on.
+    pub(crate) fn cards_here(&self, observer: &mut dyn Observer) -> Result<Vec<RequestCard>, EngineError> {
+        if let Some(cards) = &self.cards {
+            return Ok(cards.clone());
         }
-        crate::preflight::unpack(self.suite.as_ref(), &self.dir.probe_dir())?;
-        let start = Instant::now();
-        let mut done = self.done_cells();
-        let mut not_started = 0;
-        loop {
-            if interrupt.count() > 0 {
-                return Ok(Drive::Interrupted);
-            }
-            let Some((cell, phase)) = self.next() else {
-                return Ok(Drive::Finished);
-            };
-            if self.request.time_budget_s.is_some_and(|budget_s| start.elapsed().as_secs_f64() >= budget_s) {
-                return Ok(Drive::OutOfTime);
-            }
-            let attempt = orders::write(
-                &self.dir,
-                &self.request,
-                self.suite.as_ref(),
-                self.backend,
-                &self.state,
-                &cell,
-            )?;
-            let total =
-                schedule::total_cells(&self.request, self.suite.tunes(), &self.screened, &self.rounds);
-            observer.cell_started(&cell, &self.request.card, phase, done, total);
-            executor
-                .run(&attempt.order_path(), interrupt, &mut |elapsed| {
-                    observer.cell_running(&cell, elapsed.as_secs_f64());
-                })
-                .map_err(|source| EngineError::Executor { cell: cell.to_string(), source })?;
-            self.state.refresh(&self.dir, &cell)?;
-            let outcome = attempt.outcome()?;
-            observer.cell_ended(&cell, outcome.as_ref());
-            observer.recorded(self, &cell);
-            match outcome.as_ref().map(|outcome| outcome.ending) {
-                Some(Ending::NotStarted) | None => {
-                    not_started += 1;
-                    let reason = outcome.map_or_else(
-                        || {
-                            let said = std::fs::read_to_string(attempt.path().join("supervisor.err"));
-                            format!("its supervisor left no outcome: {}", said.unwrap_or_default().trim())
-                        },
-                        |outcome| outcome.reason,
-                    );
-                    observer.note(&format!("{cell}: {reason}"));
-                    if not_started >= 2 {
-                        return Ok(Drive::Stuck);
-                    }
-                    continue;
-                }
-                Some(_) => not_started = 0,
-            }
-            done += 1;
-            self.check_conditions(&cell, &attempt.identity()?.unwrap_or_default().conditions)?;
-            self.screen_what_is_ready(observer)?;
-            self.allot_rounds()?;
+        let (cards, notes) = cards::again(self.backend, &self.request)?;
+        for note in notes {
+            observer.note(&note);
         }
+        Ok(cards)
     }
 
     /// The cell that is to be run next, and what for; none if nothing is left.
@@ -245,13 +187,14 @@ impl Campaign {
         Some(Calibration::new(report, controls))
     }
 
-    /// Decides who gets another round, once all rounds that the decision takes are there.
-    fn allot_rounds(&mut self) -> Result<(), EngineError> {
+    /// Decides who gets another round, once all rounds that the decision takes are there; true if something was decided.
+    pub(crate) fn allot_rounds(&mut self) -> Result<bool, EngineError> {
         // Operators are still to be screened, and with them the controls to be drawn: nobody is measured yet.
         if self.request.precision.is_none() || self.next().is_some_and(|(_, phase)| phase < Phase::Measure) {
-            return Ok(());
+            return Ok(false);
         }
         let measured = schedule::measured(&self.request, &self.screened);
+        let before = self.rounds.clone();
         let mut rounds = std::mem::take(&mut self.rounds);
         let request = self.request.clone();
         let state = self.state.clone();
@@ -262,7 +205,7 @@ impl Campaign {
             |operator, number| self.rounds_input(operator, number),
         );
         self.rounds = rounds;
-        decided
+        decided.map(|()| self.rounds != before)
     }
 
     /// The judge's view of an operator's rounds 1 to `number`; each round is read once.
@@ -300,7 +243,7 @@ impl Campaign {
         })
     }
 
-    fn done_cells(&self) -> usize {
+    pub(crate) fn done_cells(&self) -> usize {
         self.state
             .cells()
             .filter(|(cell, _)| !matches!(self.state.standing(&cell.operator, cell.purpose), Standing::Open))
@@ -320,7 +263,11 @@ impl Campaign {
     }
 
     /// Refuses rows whose conditions differ from those of the rows that are there, before any is compared.
-    fn check_conditions(&mut self, cell: &CellKey, conditions: &Conditions) -> Result<(), EngineError> {
+    pub(crate) fn check_conditions(
+        &mut self,
+        cell: &CellKey,
+        conditions: &Conditions,
+    ) -> Result<(), EngineError> {
         if !matches!(cell.purpose, Purpose::Round(..)) || conditions.0.is_empty() {
             return Ok(());
         }
@@ -346,37 +293,50 @@ impl Campaign {
         let names: Vec<String> =
             self.request.operators.iter().map(|operator| operator.operator.clone()).collect();
         for name in names {
-            if schedule::is_screened(&self.screened, &name) || !self.is_ready(&name) {
-                continue;
-            }
-            let mut evidence = Vec::new();
-            for side in Side::BOTH {
-                let read = match self.state.standing(&name, Purpose::Screen(side)) {
-                    Standing::Done(attempt) | Standing::Failed(attempt) => {
-                        let dir = attempt.dir.clone();
-                        Some(Evidence::read(&dir, &self.dir.ir_dir(), &mut self.digests)?)
-                    }
-                    Standing::Open => None,
-                };
-                evidence.push(read);
-            }
-            let mut screened = screen(evidence[0].as_ref(), evidence[1].as_ref(), None);
-            if screened.rests_on_a_stage() && self.suite.doubts_its_compiler() {
-                screened = self.held_against_another(&name, screened, &evidence)?;
-            }
-            if screened.again == Again::Wanted {
-                self.screened.insert(name, screened);
-                continue;
-            }
-            observer.screened(&name, screened.verdict, screened.first_stage.as_deref());
-            self.screened.insert(name.clone(), screened);
-            for (side, evidence) in Side::BOTH.into_iter().zip(evidence) {
-                if let Some(evidence) = evidence {
-                    self.screen_evidence.insert((name.clone(), side), evidence);
-                }
-            }
+            self.screen_if_ready(&name, observer)?;
         }
         Ok(())
+    }
+
+    /// Screens one operator if its cells are all there and it is not yet; true if it was now.
+    pub(crate) fn screen_if_ready(
+        &mut self,
+        name: &str,
+        observer: &mut dyn Observer,
+    ) -> Result<bool, EngineError> {
+        if self.request.goal == Goal::Run
+            || schedule::is_screened(&self.screened, name)
+            || !self.is_ready(name)
+        {
+            return Ok(false);
+        }
+        let mut evidence = Vec::new();
+        for side in Side::BOTH {
+            let read = match self.state.standing(name, Purpose::Screen(side)) {
+                Standing::Done(attempt) | Standing::Failed(attempt) => {
+                    let dir = attempt.dir.clone();
+                    Some(Evidence::read(&dir, &self.dir.ir_dir(), &mut self.digests)?)
+                }
+                Standing::Open => None,
+            };
+            evidence.push(read);
+        }
+        let mut screened = screen(evidence[0].as_ref(), evidence[1].as_ref(), None);
+        if screened.rests_on_a_stage() && self.suite.doubts_its_compiler() {
+            screened = self.held_against_another(name, screened, &evidence)?;
+        }
+        if screened.again == Again::Wanted {
+            self.screened.insert(name.to_owned(), screened);
+            return Ok(false);
+        }
+        observer.screened(name, screened.verdict, screened.first_stage.as_deref());
+        self.screened.insert(name.to_owned(), screened);
+        for (side, evidence) in Side::BOTH.into_iter().zip(evidence) {
+            if let Some(evidence) = evidence {
+                self.screen_evidence.insert((name.to_owned(), side), evidence);
+            }
+        }
+        Ok(true)
     }
 
     /// Compares again what differs in a stage, with another compilation of one side in other caches: what tuning launched

@@ -7,6 +7,10 @@ use switchback_model::card::Card;
 use switchback_model::conditions::FIELDS;
 
 use crate::error::EngineError;
+use crate::request::{Request, RequestCard};
+
+/// What stands for all cards where cards are named.
+pub const ALL: &str = "all";
 
 /// A chosen card, with what its listing says of it.
 #[derive(Debug, Clone)]
@@ -19,10 +23,16 @@ pub struct ChosenCard {
     pub facts: BTreeMap<String, String>,
 }
 
+impl From<ChosenCard> for RequestCard {
+    fn from(it: ChosenCard) -> Self {
+        Self { card: it.card, facts: it.facts }
+    }
+}
+
 /// Chooses the cards to measure on.
 ///
 /// `backend` names the back end, or the first that lists a card is taken. `devices` are indices or UUIDs as `--devices`
-/// gives them; none means the first card that the inherited visibility variable leaves.
+/// gives them; none means the first card that the inherited visibility variable leaves, [`ALL`] all of them.
 ///
 /// # Errors
 /// No such back end, no card, a device that is not listed or that the visibility variable hides.
@@ -49,6 +59,8 @@ pub fn choose(
     };
     let wanted: Vec<ListedCard> = if devices.is_empty() {
         visible.first().cloned().into_iter().collect()
+    } else if devices == [ALL] {
+        visible
     } else {
         devices
             .iter()
@@ -73,19 +85,69 @@ pub fn choose(
             "unset it, or name cards in it",
         ));
     }
-    Ok(wanted
+    Ok(wanted.into_iter().map(|it| chosen(backend, it)).collect())
+}
+
+fn chosen(backend: &'static Backend, listed: ListedCard) -> ChosenCard {
+    let facts = listed
+        .facts
         .into_iter()
-        .map(|it| ChosenCard {
-            backend,
-            card: it.card,
-            facts: it
-                .facts
-                .into_iter()
-                .filter(|(field, _)| FIELDS.contains(field))
-                .map(|(field, value)| (field.to_owned(), value))
-                .collect(),
+        .filter(|(field, _)| FIELDS.contains(field))
+        .map(|(field, value)| (field.to_owned(), value))
+        .collect();
+    ChosenCard { backend, card: listed.card, facts }
+}
+
+/// The cards of this machine on which a campaign that was begun earlier goes on, and what is to be said of that.
+///
+/// A card is known by its UUID. One that is not here is replaced by one that is not in use otherwise and of which the same
+/// is told (device, driver, power limit): a campaign may go on with another machine's equal cards, whole rounds at a time.
+///
+/// # Errors
+/// Cards cannot be listed, or none of them can stand for the campaign's.
+pub fn again(
+    backend: &'static Backend,
+    request: &Request,
+) -> Result<(Vec<RequestCard>, Vec<String>), EngineError> {
+    let wanted = request.cards();
+    if matches!(backend.list(), Err(ListingError::NoTool { .. })) {
+        return Ok((wanted, Vec::new()));
+    }
+    let listed: Vec<RequestCard> = list(backend)?.into_iter().map(|it| chosen(backend, it).into()).collect();
+    let (cards, notes) = matched(&wanted, &listed);
+    if cards.is_empty() {
+        return Err(EngineError::Preflight(vec![switchback_model::finding::Finding::failure(
+            "a card is there",
+            notes.join("; "),
+            "`--out` anew measures on the cards that are here",
+        )]));
+    }
+    Ok((cards, notes))
+}
+
+fn matched(wanted: &[RequestCard], listed: &[RequestCard]) -> (Vec<RequestCard>, Vec<String>) {
+    let mut free: Vec<&RequestCard> = listed.iter().collect();
+    let mut places: Vec<Option<RequestCard>> = wanted
+        .iter()
+        .map(|it| {
+            let name = it.card.lock_name();
+            let at = free.iter().position(|listed| listed.card.lock_name() == name)?;
+            Some(free.remove(at).clone())
         })
-        .collect())
+        .collect();
+    let mut notes = Vec::new();
+    for (place, it) in places.iter_mut().zip(wanted).filter(|(place, _)| place.is_none()) {
+        let name = it.card.lock_name();
+        match free.iter().position(|listed| listed.facts == it.facts) {
+            Some(at) => {
+                let other = free.remove(at).clone();
+                notes.push(format!("card `{name}` is not here; goes on with `{}`", other.card.lock_name()));
+                *place = Some(other);
+            }
+            None => notes.push(format!("card `{name}` is not here, and none that is like it")),
+        }
+    }
+    (places.into_iter().flatten().collect(), notes)
 }
 
 fn list(backend: &'static Backend) -> Result<Vec<ListedCard>, EngineError> {
@@ -150,6 +212,33 @@ fn unknown_backend(name: &str) -> EngineError {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn card(uuid: &str, power_limit_w: &str) -> RequestCard {
+        let card =
+            Card { backend: "cuda".into(), index: uuid.to_owned(), uuid: Some(uuid.into()), name: None };
+        RequestCard { card, facts: BTreeMap::from([("power_limit_w".to_owned(), power_limit_w.to_owned())]) }
+    }
+
+    #[test]
+    fn a_campaign_goes_on_with_its_own_cards_or_with_equal_ones_and_says_so() {
+        let wanted = [card("GPU-1", "700"), card("GPU-2", "700"), card("GPU-3", "600")];
+        let listed = [card("GPU-9", "700"), card("GPU-1", "700"), card("GPU-8", "500")];
+        let (cards, notes) = matched(&wanted, &listed);
+        let names: Vec<String> = cards.iter().map(|it| it.card.lock_name()).collect();
+        assert_eq!(names, ["GPU-1", "GPU-9"]);
+        let said = [
+            "card `GPU-2` is not here; goes on with `GPU-9`",
+            "card `GPU-3` is not here, and none that is like it",
+        ];
+        assert_eq!(notes, said);
+        assert_eq!(matched(&wanted[..1], &listed), (vec![listed[1].clone()], vec![]));
+    }
+
+    #[test]
+    fn all_cards_are_those_that_are_visible() {
+        let all = choose("cpu", None, &[ALL.to_owned()], |_| None).unwrap();
+        assert!(all.len() >= 2, "{all:?}");
+    }
 
     #[test]
     fn the_cpu_suite_needs_no_card_and_a_wrong_name_lists_the_right_ones() {

@@ -31,6 +31,16 @@ pub enum EngineError {
     /// Rows that would be compared were measured under different conditions.
     #[error("not comparable: {}", list(.0))]
     Conditions(Vec<Difference>),
+    /// Cards are not alike, so that their rows could not stand in one table.
+    #[error("card {index} is not like card {first}: {}", floors(.differences))]
+    OtherCard {
+        /// The first card's index.
+        first: String,
+        /// The other's.
+        index: String,
+        /// In what.
+        differences: Vec<Difference>,
+    },
     /// A noise floor is of another machine, or of rows that were timed otherwise.
     #[error("the floor is another machine's or another way of timing: {}", floors(.0))]
     OtherFloor(Vec<Difference>),
@@ -123,7 +133,10 @@ impl EngineError {
             Self::Store(_) | Self::Preflight(_) | Self::NoCompiler { .. } | Self::Executor { .. } => {
                 ExitCode::Environment
             }
-            Self::OtherFloor(_) | Self::Conditions(_) | Self::NotReproduced { .. } => ExitCode::Refused,
+            Self::OtherFloor(_)
+            | Self::OtherCard { .. }
+            | Self::Conditions(_)
+            | Self::NotReproduced { .. } => ExitCode::Refused,
             Self::Interrupted => ExitCode::Interrupted,
         }
     }
@@ -142,6 +155,9 @@ impl EngineError {
             Self::Conditions(differences) => differences
                 .first()
                 .map(|difference| format!("`--allow {}` compares them all the same", difference.field)),
+            Self::OtherCard { differences, .. } => differences
+                .first()
+                .map(|difference| format!("`--allow {}` measures on both all the same", difference.field)),
             Self::OtherFloor(differences) => differences.first().map(|difference| {
                 format!(
                     "`switchback calibrate` measures this machine's; `--allow {}` shows it all the same",

@@ -12,6 +12,7 @@ pub mod cards;
 pub mod code;
 pub mod compare;
 pub mod doctor;
+mod drive;
 pub mod error;
 pub mod evidence;
 pub mod executor;

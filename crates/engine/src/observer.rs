@@ -37,7 +37,7 @@ pub trait Observer {
         let _ = (cell, card, phase, done, total);
     }
 
-    /// A cell runs, called several times a second.
+    /// A cell runs, called some times a second for each that does.
     fn cell_running(&mut self, cell: &CellKey, elapsed_s: f64) {
         let _ = (cell, elapsed_s);
     }
@@ -50,6 +50,11 @@ pub trait Observer {
     /// A cell's latest attempt is recorded in the campaign, for tables that are written as things happen.
     fn recorded(&mut self, campaign: &Campaign, cell: &CellKey) {
         let _ = (campaign, cell);
+    }
+
+    /// All cards together are expected to be done in so many seconds, as far as it is known what is to be measured.
+    fn remaining(&mut self, left_s: f64) {
+        let _ = left_s;
     }
 
     /// An operator's code was compared.

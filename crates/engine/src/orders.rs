@@ -18,11 +18,11 @@ use switchback_store::path_name::path_name;
 use switchback_suites::suite::{CellRequest, Suite};
 
 use crate::campaign::conditions_of_campaign;
-use crate::request::{Goal, Request};
+use crate::request::{Goal, Request, RequestCard};
 use crate::schedule::seed;
 use crate::state::{Standing, State};
 
-/// Claims a cell's next attempt and writes its order.
+/// Claims a cell's next attempt and writes its order, for a card whose caches are its own.
 ///
 /// # Errors
 /// The campaign's folder cannot be written.
@@ -33,6 +33,7 @@ pub fn write(
     backend: &Backend,
     state: &State,
     cell: &CellKey,
+    card: &RequestCard,
 ) -> Result<AttemptDir, StoreError> {
     let operator = request
         .operators
@@ -43,7 +44,11 @@ pub fn write(
     let recording = recording(request, state, &cell.operator);
     let measure = measure(request, suite, backend, cell, recording.clone());
     let sides = cell.purpose.sides();
-    let cache_dir = campaign.cache_dir().join(path_name(&cell.operator)).join(cache_name(cell.purpose));
+    let cache_dir = campaign
+        .cache_dir()
+        .join(path_name(&card.card.lock_name()))
+        .join(path_name(&cell.operator))
+        .join(cache_name(cell.purpose));
     std::fs::create_dir_all(&cache_dir).map_err(|source| StoreError::Io {
         action: "create",
         path: cache_dir.clone(),
@@ -72,11 +77,11 @@ pub fn write(
             command.env.remove(&name);
         }
     }
-    command.env.extend(backend.child_variables(&request.card));
+    command.env.extend(backend.child_variables(&card.card));
     let order = Order {
         protocol: PROTOCOL,
         campaign: request.id.clone(),
-        conditions: conditions(request, suite, &operator, cell.purpose, recording.as_deref()),
+        conditions: conditions(request, &card.facts, suite, &operator, cell.purpose, recording.as_deref()),
         identity: BTreeMap::from([
             ("switchback".to_owned(), request.switchback.clone()),
             ("seed".to_owned(), measure.seed.to_string()),
@@ -90,7 +95,7 @@ pub fn write(
         switch,
         measure,
         timeout_s: request.cell_timeout_s,
-        card: request.card.clone(),
+        card: card.card.clone(),
     };
     attempt.write_order(&order)?;
     Ok(attempt)
@@ -167,12 +172,13 @@ pub fn conditions_of_rounds(request: &Request, suite: &dyn Suite) -> Conditions 
     let known = request
         .operators
         .first()
-        .map(|operator| conditions(request, suite, operator, Purpose::Round(1, sides), None));
+        .map(|operator| conditions(request, &request.facts, suite, operator, Purpose::Round(1, sides), None));
     conditions_of_campaign(&Conditions(known.unwrap_or_default()))
 }
 
 fn conditions(
     request: &Request,
+    facts: &BTreeMap<String, String>,
     suite: &dyn Suite,
     operator: &OperatorSpec,
     purpose: Purpose,
@@ -184,7 +190,7 @@ fn conditions(
         Purpose::Round(..) | Purpose::Naive(..) => "process",
         Purpose::Run | Purpose::Tune(_) | Purpose::Screen(_) | Purpose::Again(_) => "single",
     };
-    let mut conditions = request.facts.clone();
+    let mut conditions = facts.clone();
     conditions.extend(suite.conditions(operator));
     let own = [
         ("backend", request.card.backend.clone()),

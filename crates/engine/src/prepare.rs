@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use switchback_device::Backend;
+use switchback_model::conditions::Conditions;
 use switchback_model::finding::Finding;
 use switchback_model::operator::OperatorSpec;
 use switchback_model::side::{Pairing, Side};
@@ -17,7 +18,7 @@ use crate::campaign::Campaign;
 use crate::cards::{self, ChosenCard};
 use crate::error::EngineError;
 use crate::preflight;
-use crate::request::{Goal, MeasureRequest, Request};
+use crate::request::{Goal, MeasureRequest, Request, RequestCard};
 
 /// What a user asks for, before it is held against the machine.
 #[derive(Debug, Clone)]
@@ -164,8 +165,10 @@ pub fn prepare(ask: Ask, program: &Path) -> Result<Prepared, EngineError> {
         card: card.card,
         facts: card.facts,
         takes_dtypes,
+        more_cards: cards.iter().skip(1).cloned().map(RequestCard::from).collect(),
     };
     request.check()?;
+    check_cards(&request)?;
     Ok(Prepared { request, suite, backend: card.backend, cards, findings, offered })
 }
 
@@ -243,13 +246,40 @@ impl Prepared {
             if let Some((field, here, there)) = self.request.difference(&there) {
                 return Err(EngineError::OtherRequest { path: root, field, there, here });
             }
+            let cards = self.request.cards();
             let request = Request { time_budget_s: self.request.time_budget_s, ..there };
             make_whole(&dir)?;
-            return Campaign::open(dir, request, self.suite, self.backend);
+            let mut campaign = Campaign::open(dir, request, self.suite, self.backend)?;
+            campaign.use_cards(cards);
+            return Ok(campaign);
         }
         let dir = CampaignDir::create(&root, &self.request)?;
-        Campaign::open(dir, self.request, self.suite, self.backend)
+        let cards = self.request.cards();
+        let mut campaign = Campaign::open(dir, self.request, self.suite, self.backend)?;
+        campaign.use_cards(cards);
+        Ok(campaign)
     }
+}
+
+/// Refuses cards that are named twice or are not alike, before a row of one stands beside a row of another.
+fn check_cards(request: &Request) -> Result<(), EngineError> {
+    let cards = request.cards();
+    let allowed = request.allowed.iter().cloned().collect();
+    let first = Conditions(cards[0].facts.clone());
+    for (place, it) in cards.iter().enumerate().skip(1) {
+        if cards[..place].iter().any(|other| other.card == it.card) {
+            return Err(EngineError::usage(
+                format!("card `{}` is named twice", it.card.index),
+                "a card has one cell at a time",
+            ));
+        }
+        let differences = first.differences(&Conditions(it.facts.clone()), &allowed);
+        if !differences.is_empty() {
+            let index = it.card.index.clone();
+            return Err(EngineError::OtherCard { first: cards[0].card.index.clone(), index, differences });
+        }
+    }
+    Ok(())
 }
 
 /// Makes what a start that was killed right after its request left unmade: no cell could write its code.
@@ -294,6 +324,11 @@ fn parts(root: &Path, program: &Path) -> Result<Parts, EngineError> {
     Ok((dir, request, suite, backend))
 }
 
+fn indices(request: &Request) -> String {
+    let indices: Vec<String> = request.cards().into_iter().map(|it| it.card.index).collect();
+    indices.join(" ")
+}
+
 /// Facts of a request that a plan or a dry run prints: name and value.
 #[must_use]
 pub fn facts(request: &Request) -> BTreeMap<&'static str, String> {
@@ -315,7 +350,7 @@ pub fn facts(request: &Request) -> BTreeMap<&'static str, String> {
             ),
         ),
         ("timer", request.measure.timer.to_string()),
-        ("card", format!("{} {}", request.card.backend, request.card.index)),
+        ("card", format!("{} {}", request.card.backend, indices(request))),
         ("cell timeout", format!("{} s", request.cell_timeout_s)),
         ("seed", request.seed.to_string()),
     ]);

@@ -101,7 +101,7 @@ pub struct Request {
     /// The suite's options.
     #[serde(default)]
     pub options: SuiteOptions,
-    /// The card that is measured on.
+    /// The card that is measured on; of several the first.
     pub card: Card,
     /// Conditions that the back end told: device, driver, power limit.
     #[serde(default)]
@@ -109,6 +109,19 @@ pub struct Request {
     /// Dtypes that operators take, where the suite's listing told.
     #[serde(default)]
     pub takes_dtypes: BTreeMap<String, Vec<String>>,
+    /// Cards beside the first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub more_cards: Vec<RequestCard>,
+}
+
+/// A card that a campaign measures on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RequestCard {
+    /// The card.
+    pub card: Card,
+    /// Conditions that the back end told of it: device, driver, power limit.
+    #[serde(default)]
+    pub facts: BTreeMap<String, String>,
 }
 
 /// A switch as TOML can hold it, which has no null: "unset" variables are listed by name.
@@ -160,6 +173,13 @@ impl Request {
     #[must_use]
     pub fn switch(&self) -> Switch {
         (&self.switch).into()
+    }
+
+    /// All cards, the first one first.
+    #[must_use]
+    pub fn cards(&self) -> Vec<RequestCard> {
+        let first = RequestCard { card: self.card.clone(), facts: self.facts.clone() };
+        std::iter::once(first).chain(self.more_cards.iter().cloned()).collect()
     }
 
     /// True if the sides are equal: what is measured is this machine's noise.
@@ -257,6 +277,7 @@ impl Request {
                     "id",
                     "created_utc",
                     "card",
+                    "more_cards",
                     "facts",
                     "takes_dtypes",
                     "time_budget_s",
@@ -331,6 +352,7 @@ pub(crate) mod tests {
             card: Card { backend: "cpu".into(), index: "0".into(), uuid: None, name: None },
             facts: BTreeMap::new(),
             takes_dtypes: BTreeMap::new(),
+            more_cards: Vec::new(),
         }
     }
 

@@ -1,10 +1,17 @@
 //! What is to be run next: a pure function of the request and of what is done.
+//!
+//! `blocks` says which cells belong together on one card, `costs` what they will take, `share` which card gets them.
+
+pub mod blocks;
+pub mod costs;
+pub mod share;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use sha2::{Digest, Sha256};
+use switchback_model::card::Card;
 use switchback_model::cell::{CellKey, Purpose};
 use switchback_model::side::{CellSides, Pairing, Side};
 use switchback_model::verdict::ScreenVerdict;
@@ -30,34 +37,25 @@ pub fn next(
     let cell = |operator: &str, purpose| CellKey { operator: operator.to_owned(), purpose };
     for operator in &request.operators {
         let name = &operator.operator;
-        if is_screened(screened, name) {
-            continue;
-        }
-        if screened.contains_key(name) {
-            let again = Purpose::Again(Side::A);
-            if matches!(state.standing(name, again), Standing::Open) {
-                return Some((cell(name, again), Phase::Screen));
-            }
-            continue;
-        }
-        if let Some((purpose, phase)) = next_before_rounds(request, tunes, state, name) {
+        if let Some((purpose, phase)) = next_before_rounds(request, tunes, state, screened, name) {
             return Some((cell(name, purpose), phase));
         }
     }
     if request.goal != Goal::Ab {
         return None;
     }
-    let measured = measured(request, screened);
+    let mut measured = measured(request, screened);
+    measured.retain(|operator| !has_failed_round(request, state, operator));
     for round in 1..=request.most_rounds() {
         for operator in measured.iter().filter(|operator| round <= rounds.rounds(operator)) {
-            if let Some(purpose) = next_of_round(request, state, operator, round) {
+            if let Some(purpose) = next_of_round(request, state, operator, round, None) {
                 return Some((cell(operator, purpose), Phase::Measure));
             }
         }
     }
     if request.naive {
         for operator in controls(request, screened) {
-            let open = state.open_side(&operator, Side::BOTH, |side| Purpose::Naive(1, side));
+            let open = state.open_side(&operator, Side::BOTH, None, |side| Purpose::Naive(1, side));
             if let Some(side) = open {
                 return Some((cell(&operator, Purpose::Naive(1, side)), Phase::Measure));
             }
@@ -77,8 +75,17 @@ fn next_before_rounds(
     request: &Request,
     tunes: bool,
     state: &State,
+    screened: &ScreenedOperators,
     operator: &str,
 ) -> Option<(Purpose, Phase)> {
+    if is_screened(screened, operator) {
+        return None;
+    }
+    if screened.contains_key(operator) {
+        let again = Purpose::Again(Side::A);
+        let is_open = matches!(state.standing(operator, again), Standing::Open);
+        return is_open.then_some((again, Phase::Screen));
+    }
     if tunes {
         let tune = Purpose::Tune(request.tune_on);
         match state.standing(operator, tune) {
@@ -102,18 +109,21 @@ fn next_before_rounds(
     None
 }
 
-/// The cell of a round that is to be run next; none if the round is whole, or the operator cannot finish its rounds.
-fn next_of_round(request: &Request, state: &State, operator: &str, round: u32) -> Option<Purpose> {
-    if has_failed_round(request, state, operator) {
-        return None;
-    }
+/// The cell of a round that is to be run next, on that card or on any; none if the round is whole or cannot be.
+fn next_of_round(
+    request: &Request,
+    state: &State,
+    operator: &str,
+    round: u32,
+    card: Option<&Card>,
+) -> Option<Purpose> {
     match request.pairing {
         Pairing::Duet => {
             let purpose = Purpose::Round(round, CellSides::Both);
             matches!(state.standing(operator, purpose), Standing::Open).then_some(purpose)
         }
         Pairing::Process => state
-            .open_side(operator, side_order(round), |side| Purpose::Round(round, side.into()))
+            .open_side(operator, side_order(round), card, |side| Purpose::Round(round, side.into()))
             .map(|side| Purpose::Round(round, side.into())),
     }
 }

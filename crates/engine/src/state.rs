@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use switchback_model::card::Card;
 use switchback_model::cell::{CellKey, Purpose};
 use switchback_model::outcome::{Ending, Outcome};
 use switchback_model::side::{CellSides, Pairing, Side};
@@ -31,10 +32,23 @@ pub struct Attempt {
 
 impl Attempt {
     /// True if the child ended by itself and left rows.
-    fn has_rows(&self) -> bool {
+    #[must_use]
+    pub fn has_rows(&self) -> bool {
         self.outcome.as_ref().is_some_and(|outcome| {
             matches!(outcome.ending, Ending::Completed | Ending::Failed) && outcome.counts.success > 0
         })
+    }
+
+    /// The name of the lock of the card that it ran on, once it has ended.
+    #[must_use]
+    pub fn lock_name(&self) -> Option<String> {
+        self.outcome.as_ref().map(|outcome| outcome.card.lock_name())
+    }
+
+    /// When it was started, seconds since 1970; 0 if that cannot be read.
+    #[must_use]
+    pub fn started_s(&self) -> i64 {
+        started(self)
     }
 }
 
@@ -163,13 +177,17 @@ impl State {
 
     /// The side of a process-paired round that is to be run next, in the given order; none if the round is whole or
     /// cannot be.
+    ///
+    /// With a card: the side that is to be run there, what other cards have of the round being no use.
     #[must_use]
     pub fn open_side(
         &self,
         operator: &str,
         order: [Side; 2],
+        card: Option<&Card>,
         purpose: impl Fn(Side) -> Purpose,
     ) -> Option<Side> {
+        let lock_name = card.map(Card::lock_name);
         let whole = self.pair(operator, Pairing::Process, |sides| {
             purpose(if sides == CellSides::B { Side::B } else { Side::A })
         });
@@ -177,8 +195,11 @@ impl State {
             return None;
         }
         // The side whose latest rows the other one may still be paired with is kept; a stale one is run again.
-        let latest =
-            |side| self.attempts(operator, purpose(side)).iter().rev().find(|attempt| attempt.has_rows());
+        let latest = |side| {
+            self.attempts(operator, purpose(side)).iter().rev().find(|attempt| {
+                attempt.has_rows() && (lock_name.is_none() || attempt.lock_name() == lock_name)
+            })
+        };
         let [first, second] = order;
         match (latest(first), latest(second)) {
             (None, None) => Some(first),
@@ -186,6 +207,29 @@ impl State {
             (None, Some(attempt)) => Some(if is_recent(attempt) { first } else { second }),
             (Some(one), Some(two)) => Some(if started(one) <= started(two) { first } else { second }),
         }
+    }
+
+    /// The card, by its lock's name, that has the latest rows of a process-paired round within the time that its other side
+    /// may still be paired with them.
+    #[must_use]
+    pub fn begun_on(&self, operator: &str, purpose: impl Fn(Side) -> Purpose) -> Option<String> {
+        let attempts = Side::BOTH.map(|side| self.attempts(operator, purpose(side)));
+        let latest = attempts
+            .into_iter()
+            .flatten()
+            .filter(|attempt| attempt.has_rows() && is_recent(attempt))
+            .max_by_key(|attempt| started(attempt))?;
+        latest.lock_name()
+    }
+
+    /// All cells of one operator that have attempts, with them.
+    pub fn of_operator(&self, operator: &str) -> impl Iterator<Item = (&CellKey, &[Attempt])> {
+        let first = CellKey { operator: operator.to_owned(), purpose: Purpose::Tune(Side::A) };
+        let operator = operator.to_owned();
+        self.cells
+            .range(first..)
+            .take_while(move |(cell, _)| cell.operator == operator)
+            .map(|(cell, attempts)| (cell, attempts.as_slice()))
     }
 
     /// True if a cell ended without rows and trying again would not help.
@@ -232,7 +276,6 @@ fn is_recent(attempt: &Attempt) -> bool {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use switchback_model::card::Card;
     use switchback_model::outcome::Counts;
 
     pub(crate) fn outcome(ending: Ending, success: u64, started_utc: &str, card: &str) -> Outcome {
@@ -318,10 +361,10 @@ pub(crate) mod tests {
     fn a_stale_side_is_run_again() {
         let purpose = |side: Side| Purpose::Round(1, side.into());
         let stale = state(&[("r1_A", vec![at("10:00:00")])]);
-        assert_eq!(stale.open_side("add", Side::BOTH, purpose), Some(Side::A));
+        assert_eq!(stale.open_side("add", Side::BOTH, None, purpose), Some(Side::A));
         let now = jiff::Timestamp::now().to_string();
         let fresh = state(&[("r1_A", vec![Some(outcome(Ending::Completed, 3, &now, "0"))])]);
-        assert_eq!(fresh.open_side("add", Side::BOTH, purpose), Some(Side::B));
-        assert_eq!(state(&[]).open_side("add", [Side::B, Side::A], purpose), Some(Side::B));
+        assert_eq!(fresh.open_side("add", Side::BOTH, None, purpose), Some(Side::B));
+        assert_eq!(state(&[]).open_side("add", [Side::B, Side::A], None, purpose), Some(Side::B));
     }
 }

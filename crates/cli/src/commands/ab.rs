@@ -10,8 +10,14 @@ use crate::progress::Volume;
 use crate::session;
 
 pub fn run(args: &AbArgs, volume: Volume) -> anyhow::Result<ExitCode> {
+    session::one_card(&args.suite, "ab")?;
+    launch(args, args.suite.devices.clone(), volume)
+}
+
+/// Does what `ab` and `campaign` do, on these cards.
+pub fn launch(args: &AbArgs, devices: Vec<String>, volume: Volume) -> anyhow::Result<ExitCode> {
     let fail_on = session::fail_on(&args.judge.fail_on)?;
-    let ask = session::ask(
+    let mut ask = session::ask(
         Goal::Ab,
         &args.operators,
         session::switch(&args.switch)?,
@@ -20,6 +26,7 @@ pub fn run(args: &AbArgs, volume: Volume) -> anyhow::Result<ExitCode> {
         Some(&args.judge),
         session::side(&args.judge.tune_on),
     )?;
+    ask.devices = devices;
     let floor = args.floor.as_deref().map(Calibration::read).transpose()?;
     let prepared = prepare::prepare(ask, &session::program()?)?;
     let Some(floor) = floor else { return session::launch(prepared, &args.out, &fail_on, volume) };

@@ -15,6 +15,7 @@ use crate::progress::Volume;
 use crate::session;
 
 pub fn run(args: &CalibrateArgs, volume: Volume) -> anyhow::Result<ExitCode> {
+    session::one_card(&args.suite, "calibrate")?;
     let judge = JudgeArgs {
         pairing: args.pairing,
         rounds: args.rounds,

@@ -2,6 +2,7 @@
 
 mod ab;
 mod calibrate;
+mod campaign;
 mod compare;
 mod cpu_suite;
 mod demo;
@@ -54,6 +55,7 @@ pub fn run(cli: Cli) -> anyhow::Result<Ended> {
         Command::Run(args) => run::run(&args, volume)?,
         Command::Screen(args) => screen::run(&args, volume)?,
         Command::Ab(args) => ab::run(&args, volume)?,
+        Command::Campaign(args) => campaign::run(&args, volume)?,
         Command::Calibrate(args) => calibrate::run(&args, volume)?,
         Command::Resume(args) => resume::run(&args, volume)?,
         Command::Plan(args) => plan::run(&args, volume)?,

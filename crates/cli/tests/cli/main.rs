@@ -5,6 +5,7 @@
 //! with locks of its own, so tests neither wait for each other nor for a campaign on the same machine.
 
 mod ab;
+mod campaign;
 mod command_suite;
 mod compare;
 mod damage;

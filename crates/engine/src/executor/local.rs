@@ -1,93 +1,107 @@
 //! Runs supervisors on this machine, as children of this process.
 //!
 //! The supervisor's standard input is the coordinator's pipe: when it closes, because this process died, the
-//! supervisor ends its cell. A wish to stop is one TERM; the line `kill` on the pipe means at once.
+//! supervisor ends its cell. A wish to stop is one TERM; the line `kill` on the pipe means at once. Nothing is polled: a
+//! thread for each supervisor sleeps in the kernel until it has ended.
 
-use std::io::{Read, Write};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 
-use super::{Executor, Interrupt};
+use super::{Executor, Started};
 
-/// How often the child is looked at.
-const LOOK: Duration = Duration::from_millis(5);
-/// How often the watcher is told.
-const TICK: Duration = Duration::from_millis(100);
+/// The stack of a thread that only waits.
+const STACK_BYTES: usize = 64 * 1024;
+/// What a supervisor says of itself, beside its order: it could not write its outcome, say.
+const SAID: &str = "supervisor.err";
 
 /// Runs `switchback cell ORDER` here.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct LocalExecutor {
     program: PathBuf,
+    running: BTreeMap<Started, Supervisor>,
+    number: u64,
+    tell: Sender<Started>,
+    ended: Receiver<Started>,
+}
+
+#[derive(Debug)]
+struct Supervisor {
+    child: Child,
+    pipe: Option<ChildStdin>,
+    said: Option<PathBuf>,
 }
 
 impl LocalExecutor {
     /// An executor that starts this `switchback` program.
     #[must_use]
     pub fn new(program: PathBuf) -> Self {
-        Self { program }
+        let (tell, ended) = channel();
+        Self { program, running: BTreeMap::new(), number: 0, tell, ended }
     }
 }
 
 impl Executor for LocalExecutor {
-    fn run(
-        &self,
-        order_path: &Path,
-        interrupt: &Interrupt,
-        tick: &mut dyn FnMut(Duration),
-    ) -> Result<(), std::io::Error> {
+    fn start(&mut self, order_path: &Path) -> Result<Started, std::io::Error> {
+        let said = order_path.parent().map(|folder| folder.join(SAID));
+        let file = said.as_ref().and_then(|path| File::create(path).ok());
         let mut command = Command::new(&self.program);
         command
             .arg("cell")
             .arg(order_path)
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
-            .stderr(Stdio::piped());
+            .stderr(file.map_or_else(Stdio::null, Stdio::from));
         // A group of its own: Ctrl-C in the terminal reaches the coordinator alone, which then ends cells in order.
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
-        let start = Instant::now();
         let mut child = command.spawn()?;
-        let mut pipe = child.stdin.take();
-        let errors = child.stderr.take().map(|mut stderr| {
-            std::thread::spawn(move || {
-                let mut text = Vec::new();
-                let _ = stderr.by_ref().take(64 * 1024).read_to_end(&mut text);
-                let _ = std::io::copy(&mut stderr, &mut std::io::sink());
-                text
-            })
-        });
-        let mut last_tick = Duration::ZERO;
-        let mut asked = 0;
-        while child.try_wait()?.is_none() {
-            if asked < 1 && interrupt.count() >= 1 {
-                asked = 1;
-                if let Some(pid) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
-                    let _ = kill_process(pid, Signal::TERM);
-                }
-            }
-            // Not a second TERM: the kernel may merge two of them into one.
-            if asked < 2 && interrupt.count() >= 2 {
-                asked = 2;
-                if let Some(pipe) = pipe.as_mut() {
-                    let _ = pipe.write_all(b"kill\n");
-                }
-            }
-            std::thread::sleep(LOOK);
-            if start.elapsed() - last_tick >= TICK {
-                last_tick = start.elapsed();
-                tick(last_tick);
+        let pipe = child.stdin.take();
+        self.number += 1;
+        let started = Started(self.number);
+        let tell = self.tell.clone();
+        let pid = Pid::from_child(&child);
+        self.running.insert(started, Supervisor { child, pipe, said });
+        std::thread::Builder::new().stack_size(STACK_BYTES).spawn(move || {
+            // It stays a zombie, so that its id is nobody else's until the coordinator has taken note.
+            let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+            while matches!(waitid(WaitId::Pid(pid), options), Err(rustix::io::Errno::INTR)) {}
+            let _ = tell.send(started);
+        })?;
+        Ok(started)
+    }
+
+    fn wait(&mut self, limit: Duration) -> Result<Option<Started>, std::io::Error> {
+        let started = match self.ended.recv_timeout(limit) {
+            Ok(started) => started,
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return Ok(None),
+        };
+        if let Some(mut supervisor) = self.running.remove(&started) {
+            supervisor.child.wait()?;
+            if let Some(said) = supervisor.said
+                && said.metadata().is_ok_and(|metadata| metadata.len() == 0)
+            {
+                let _ = std::fs::remove_file(said);
             }
         }
-        drop(pipe);
-        if let Some(text) = errors.and_then(|thread| thread.join().ok())
-            && !text.is_empty()
-            && let Some(folder) = order_path.parent()
-        {
-            // What a supervisor says of itself (it could not write its outcome, say) is kept beside the order.
-            let _ = std::fs::write(folder.join("supervisor.err"), text);
+        Ok(Some(started))
+    }
+
+    fn stop(&mut self) {
+        for supervisor in self.running.values() {
+            let _ = kill_process(Pid::from_child(&supervisor.child), Signal::TERM);
         }
-        Ok(())
+    }
+
+    fn kill(&mut self) {
+        // Not a second TERM: the kernel may merge two of them into one.
+        for pipe in self.running.values_mut().filter_map(|supervisor| supervisor.pipe.as_mut()) {
+            let _ = pipe.write_all(b"kill\n");
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! An executor runs `switchback cell ORDER` somewhere and tells when it has ended.
+//! An executor runs `switchback cell ORDER` somewhere and tells when it has ended; several at once.
 
 mod local;
 mod orphans;
@@ -34,19 +34,29 @@ impl Interrupt {
     }
 }
 
+/// A supervisor that was started; the executor that started it gives each its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Started(pub u64);
+
 /// Runs supervisors.
 pub trait Executor {
-    /// Runs the order in `order_path` and returns when its supervisor has ended.
-    ///
-    /// `tick` is called several times a second with the time since the start. Whether it went well is read from the
-    /// attempt's folder, not from here.
+    /// Starts the supervisor of the order in `order_path` and returns at once.
     ///
     /// # Errors
-    /// The supervisor could not be started or waited for.
-    fn run(
-        &self,
-        order_path: &Path,
-        interrupt: &Interrupt,
-        tick: &mut dyn FnMut(Duration),
-    ) -> Result<(), std::io::Error>;
+    /// It could not be started.
+    fn start(&mut self, order_path: &Path) -> Result<Started, std::io::Error>;
+
+    /// Sleeps until a supervisor has ended, at the longest for `limit`; none if none has.
+    ///
+    /// Each end is told once. Whether it went well is read from the attempt's folder, not from here.
+    ///
+    /// # Errors
+    /// A supervisor could not be waited for.
+    fn wait(&mut self, limit: Duration) -> Result<Option<Started>, std::io::Error>;
+
+    /// Asks all supervisors to end their cells cleanly.
+    fn stop(&mut self);
+
+    /// Has all cells killed at once.
+    fn kill(&mut self);
 }

@@ -1,0 +1,434 @@
+//! Keeps all cards of a campaign at work: starts cells, takes note of what ended, remembers nothing that the disk does not say.
+//!
+//! Which block a card gets is left to [`crate::schedule::share`]. Invariants: a block's cells run on one card, one after
+//! another; a card has one cell at a time; whatever goes wrong, nothing is left running when a drive returns.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
+
+use switchback_model::cell::CellKey;
+use switchback_model::outcome::Ending;
+use switchback_store::attempt::AttemptDir;
+
+use crate::campaign::{Campaign, Drive};
+use crate::error::EngineError;
+use crate::executor::{Executor, Interrupt, Started, end_orphans};
+use crate::observer::{Observer, Phase};
+use crate::orders;
+use crate::request::RequestCard;
+use crate::schedule;
+use crate::schedule::blocks::{Roles, Standings};
+use crate::schedule::costs::Costs;
+use crate::schedule::share::{Part, Work, share};
+use crate::state::Standing;
+
+/// Processes that an earlier coordinator left are given this long after TERM.
+const ORPHAN_GRACE: Duration = Duration::from_secs(10);
+/// How often the watcher is told of cells that run, and a request to stop is looked for, while nothing ends.
+const TICK: Duration = Duration::from_millis(200);
+/// How often a card that got nothing asks again while nothing ends.
+const ASK_AGAIN: Duration = Duration::from_secs(1);
+/// A card on which so many cells in a row could not even start gets no more.
+const NOT_STARTED: u32 = 2;
+
+impl Campaign {
+    /// Runs cells on all cards until nothing is left, the user asks to stop or the time budget is used up.
+    ///
+    /// # Errors
+    /// The disk, a supervisor that cannot be started, or conditions that differ from those of the rows on disk; what
+    /// else runs is ended first.
+    pub fn drive(
+        &mut self,
+        executor: &mut dyn Executor,
+        interrupt: &Interrupt,
+        observer: &mut dyn Observer,
+    ) -> Result<Drive, EngineError> {
+        for orphan in end_orphans(&self.request.id, ORPHAN_GRACE) {
+            observer.note(&format!("ended process {} of an earlier start: {}", orphan.pid, orphan.command));
+        }
+        if interrupt.count() > 0 {
+            return Ok(Drive::Interrupted);
+        }
+        if self.next().is_none() {
+            return Ok(Drive::Finished);
+        }
+        let cards = self.cards_here(observer)?;
+        crate::preflight::unpack(self.suite(), &self.dir.probe_dir())?;
+        let mut driver = Driver::new(self, cards, executor, interrupt, observer);
+        let ended = driver.run();
+        if ended.is_err() {
+            driver.end_all();
+        }
+        ended
+    }
+}
+
+/// One card's place in a drive.
+struct Seat {
+    card: RequestCard,
+    /// The name of its lock, which names the card in outcomes.
+    name: String,
+    /// Why it gets nothing any more.
+    out: Option<String>,
+    block: Option<Block>,
+    cell: Option<RunningCell>,
+    not_started: u32,
+}
+
+/// A block that a card is at work on.
+#[derive(Debug, Clone, Copy)]
+struct Block {
+    operator: usize,
+    part: Part,
+    begun: Instant,
+}
+
+struct RunningCell {
+    started: Started,
+    cell: CellKey,
+    attempt: AttemptDir,
+    begun: Instant,
+}
+
+/// An operator's blocks that are left.
+#[derive(Default)]
+struct OpenOperator {
+    parts: Vec<Part>,
+    /// Of these, the ones that were begun on a card, by the name of its lock.
+    begun: BTreeMap<Part, String>,
+}
+
+struct Driver<'a> {
+    campaign: &'a mut Campaign,
+    executor: &'a mut dyn Executor,
+    interrupt: &'a Interrupt,
+    observer: &'a mut dyn Observer,
+    seats: Vec<Seat>,
+    names: Vec<String>,
+    open: Vec<OpenOperator>,
+    roles: Roles,
+    costs: Costs,
+    start: Instant,
+    /// When cards last asked for blocks; none if something has changed since.
+    pulled: Option<Instant>,
+    done: usize,
+    asked: usize,
+}
+
+impl<'a> Driver<'a> {
+    fn new(
+        campaign: &'a mut Campaign,
+        cards: Vec<RequestCard>,
+        executor: &'a mut dyn Executor,
+        interrupt: &'a Interrupt,
+        observer: &'a mut dyn Observer,
+    ) -> Self {
+        let names: Vec<String> =
+            campaign.request.operators.iter().map(|operator| operator.operator.clone()).collect();
+        let seats = cards
+            .into_iter()
+            .map(|card| Seat {
+                name: card.card.lock_name(),
+                card,
+                out: None,
+                block: None,
+                cell: None,
+                not_started: 0,
+            })
+            .collect();
+        let mut costs = Costs::default();
+        for name in &names {
+            costs.refresh(name, campaign.state());
+        }
+        let done = campaign.done_cells();
+        let mut it = Self {
+            campaign,
+            executor,
+            interrupt,
+            observer,
+            seats,
+            open: names.iter().map(|_| OpenOperator::default()).collect(),
+            names,
+            roles: Roles::default(),
+            costs,
+            start: Instant::now(),
+            pulled: None,
+            done,
+            asked: 0,
+        };
+        it.reopen_all();
+        it
+    }
+
+    fn run(&mut self) -> Result<Drive, EngineError> {
+        loop {
+            self.pass_on_interrupts();
+            let out_of_time = self
+                .campaign
+                .request
+                .time_budget_s
+                .is_some_and(|budget_s| self.start.elapsed().as_secs_f64() >= budget_s);
+            let is_time = self.pulled.is_none_or(|pulled| pulled.elapsed() >= ASK_AGAIN);
+            if self.asked == 0 && !out_of_time && is_time {
+                self.start_what_can()?;
+                self.pulled = Some(Instant::now());
+            }
+            if self.seats.iter().all(|seat| seat.cell.is_none()) {
+                let left = self.open.iter().any(|it| !it.parts.is_empty());
+                return Ok(match (self.asked > 0, left, out_of_time) {
+                    (true, ..) => Drive::Interrupted,
+                    (_, false, _) => Drive::Finished,
+                    (_, _, true) => Drive::OutOfTime,
+                    // Blocks are left and time is: it is the cards that are missing.
+                    _ => Drive::Stuck,
+                });
+            }
+            self.wait_a_moment()?;
+        }
+    }
+
+    /// The user's wish to stop, once or twice, is passed on to all supervisors, once each.
+    fn pass_on_interrupts(&mut self) {
+        let count = self.interrupt.count();
+        if count >= 1 && self.asked < 1 {
+            self.asked = 1;
+            self.executor.stop();
+        }
+        if count >= 2 && self.asked < 2 {
+            self.asked = 2;
+            self.executor.kill();
+        }
+    }
+
+    fn wait_a_moment(&mut self) -> Result<(), EngineError> {
+        let ended = self
+            .executor
+            .wait(TICK)
+            .map_err(|source| EngineError::Executor { cell: "any".into(), source })?;
+        match ended {
+            Some(started) => self.ended(started)?,
+            None => {
+                for running in self.seats.iter().filter_map(|seat| seat.cell.as_ref()) {
+                    self.observer.cell_running(&running.cell, running.begun.elapsed().as_secs_f64());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends everything that runs, and waits for it: the reason is told by the error that goes to the caller.
+    fn end_all(&mut self) {
+        self.executor.stop();
+        while self.seats.iter().any(|seat| seat.cell.is_some()) {
+            self.pass_on_interrupts();
+            match self.executor.wait(TICK) {
+                Ok(Some(started)) => {
+                    if let Some(cell) = self.take(started).map(|(_, running)| running.cell) {
+                        let _ = self.campaign.state.refresh(&self.campaign.dir, &cell);
+                    }
+                }
+                Ok(None) => {}
+                // It cannot be watched any more: the pipe's end, closed with the executor, ends it.
+                Err(_) => return,
+            }
+        }
+    }
+
+    fn standings(&self) -> Standings<'_> {
+        Standings {
+            request: &self.campaign.request,
+            tunes: self.campaign.suite().tunes(),
+            state: &self.campaign.state,
+            screened: &self.campaign.screened,
+            rounds: &self.campaign.rounds,
+            roles: &self.roles,
+        }
+    }
+
+    fn reopen_all(&mut self) {
+        self.roles = Roles::of(&self.campaign.request, &self.campaign.screened);
+        for operator in 0..self.names.len() {
+            self.reopen(operator);
+        }
+    }
+
+    fn reopen(&mut self, operator: usize) {
+        let standings = self.standings();
+        let name = &self.names[operator];
+        let parts = standings.open_parts(name);
+        let begun = parts.iter().filter_map(|part| Some((*part, standings.begun_on(name, *part)?))).collect();
+        self.open[operator] = OpenOperator { parts, begun };
+    }
+
+    fn start_what_can(&mut self) -> Result<(), EngineError> {
+        for place in 0..self.seats.len() {
+            if self.seats[place].cell.is_some() || self.seats[place].out.is_some() {
+                continue;
+            }
+            if let Some((cell, phase)) = self.next_on(place) {
+                self.start_cell(place, cell, phase)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The next cell of a card: of its block, or of the block that it gets next.
+    fn next_on(&mut self, place: usize) -> Option<(CellKey, Phase)> {
+        if let Some(block) = self.seats[place].block {
+            if let Some(next) = self.cell_of(place, block.operator, block.part) {
+                return Some(next);
+            }
+            self.seats[place].block = None;
+        }
+        let (operator, part) = self.pull(place)?;
+        self.seats[place].block = Some(Block { operator, part, begun: Instant::now() });
+        self.cell_of(place, operator, part)
+    }
+
+    fn cell_of(&self, place: usize, operator: usize, part: Part) -> Option<(CellKey, Phase)> {
+        if !self.open[operator].parts.contains(&part) {
+            return None;
+        }
+        self.standings().next_cell(&self.names[operator], part, Some(&self.seats[place].card.card))
+    }
+
+    /// The block that a card takes next.
+    fn pull(&mut self, place: usize) -> Option<(usize, Part)> {
+        let expected = self.costs.expected();
+        let places: BTreeMap<&str, usize> =
+            self.seats.iter().enumerate().map(|(place, seat)| (seat.name.as_str(), place)).collect();
+        let taken: BTreeSet<(usize, Part)> = self
+            .seats
+            .iter()
+            .filter_map(|seat| seat.block.as_ref())
+            .map(|block| (block.operator, block.part))
+            .collect();
+        let work: Vec<Work> = self
+            .open
+            .iter()
+            .enumerate()
+            .map(|(operator, open)| {
+                let parts: Vec<Part> =
+                    open.parts.iter().copied().filter(|part| !taken.contains(&(operator, *part))).collect();
+                let Some(first) = parts.first().copied() else { return Work::default() };
+                let name = &self.names[operator];
+                let known = self.costs.of(name);
+                let at = |name: &String| places.get(name.as_str()).copied();
+                Work {
+                    block_s: expected.block_s(name, first),
+                    cold_s: expected.cold_s(name),
+                    warm: known.iter().flat_map(|it| &it.warm).filter_map(at).collect(),
+                    home: known.and_then(|it| it.home.as_ref()).and_then(at),
+                    pinned: open.begun.iter().filter_map(|(part, name)| Some((*part, at(name)?))).collect(),
+                    parts,
+                }
+            })
+            .collect();
+        let busy_s: Vec<Option<f64>> = self
+            .seats
+            .iter()
+            .map(|seat| match (&seat.out, &seat.block) {
+                (Some(_), _) => None,
+                (None, None) => Some(0.0),
+                (None, Some(block)) => {
+                    // What is overdue takes as long again as it is overdue: a cell that hangs does not hold others up.
+                    let all_s = expected.block_s(&self.names[block.operator], block.part);
+                    Some((all_s - block.begun.elapsed().as_secs_f64()).abs())
+                }
+            })
+            .collect();
+        let shares = share(&work, &busy_s, true);
+        self.observer.remaining(shares.iter().map(|share| share.load_s).fold(0.0, f64::max));
+        shares.get(place)?.blocks.first().copied()
+    }
+
+    fn start_cell(&mut self, place: usize, cell: CellKey, phase: Phase) -> Result<(), EngineError> {
+        let seat = &self.seats[place];
+        let campaign = &mut *self.campaign;
+        let attempt = orders::write(
+            &campaign.dir,
+            &campaign.request,
+            campaign.suite.as_ref(),
+            campaign.backend,
+            &campaign.state,
+            &cell,
+            &seat.card,
+        )?;
+        let total = schedule::total_cells(
+            &campaign.request,
+            campaign.suite.tunes(),
+            &campaign.screened,
+            &campaign.rounds,
+        );
+        self.observer.cell_started(&cell, &seat.card.card, phase, self.done, total);
+        let started = self
+            .executor
+            .start(&attempt.order_path())
+            .map_err(|source| EngineError::Executor { cell: cell.to_string(), source })?;
+        self.seats[place].cell = Some(RunningCell { started, cell, attempt, begun: Instant::now() });
+        Ok(())
+    }
+
+    fn take(&mut self, started: Started) -> Option<(usize, RunningCell)> {
+        self.seats.iter_mut().enumerate().find_map(|(place, seat)| {
+            let running = seat.cell.take_if(|cell| cell.started == started)?;
+            Some((place, running))
+        })
+    }
+
+    /// Takes note of a cell that has ended.
+    fn ended(&mut self, started: Started) -> Result<(), EngineError> {
+        self.pulled = None;
+        let Some((place, RunningCell { cell, attempt, .. })) = self.take(started) else { return Ok(()) };
+        self.campaign.state.refresh(&self.campaign.dir, &cell)?;
+        self.costs.refresh(&cell.operator, &self.campaign.state);
+        let outcome = attempt.outcome()?;
+        self.observer.cell_ended(&cell, outcome.as_ref());
+        self.observer.recorded(self.campaign, &cell);
+        let operator = self.names.iter().position(|name| *name == cell.operator);
+        match outcome.as_ref().map(|outcome| outcome.ending) {
+            Some(Ending::NotStarted) | None => {
+                let reason = outcome.map_or_else(
+                    || {
+                        let said = std::fs::read_to_string(attempt.path().join("supervisor.err"));
+                        format!("its supervisor left no outcome: {}", said.unwrap_or_default().trim())
+                    },
+                    |outcome| outcome.reason,
+                );
+                self.observer.note(&format!("{cell}: {reason}"));
+                self.not_started(place, &reason);
+            }
+            Some(_) => {
+                self.seats[place].not_started = 0;
+                if !matches!(self.campaign.state.standing(&cell.operator, cell.purpose), Standing::Open) {
+                    self.done += 1;
+                }
+                let identity = attempt.identity()?.unwrap_or_default();
+                self.campaign.check_conditions(&cell, &identity.conditions)?;
+                let screened = self.campaign.screen_if_ready(&cell.operator, self.observer)?;
+                if self.campaign.allot_rounds()? || screened {
+                    self.reopen_all();
+                    return Ok(());
+                }
+            }
+        }
+        if let Some(operator) = operator {
+            self.reopen(operator);
+        }
+        Ok(())
+    }
+
+    /// A cell could not even start on a card: others would not either, and another card may do better.
+    fn not_started(&mut self, place: usize, reason: &str) {
+        let seat = &mut self.seats[place];
+        seat.not_started += 1;
+        seat.block = None;
+        if seat.not_started >= NOT_STARTED {
+            seat.out = Some(reason.to_owned());
+            if self.seats.len() > 1 {
+                let index = &self.seats[place].card.card.index;
+                self.observer.note(&format!("card {index} gets no more cells: {reason}"));
+            }
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! Which blocks are open, and which cell of a block comes next on a card.
+
+use std::collections::BTreeSet;
+
+use switchback_model::card::Card;
+use switchback_model::cell::{CellKey, Purpose};
+use switchback_model::side::{Pairing, Side};
+
+use super::share::Part;
+use super::{ScreenedOperators, controls, has_failed_round, measured, next_before_rounds, next_of_round};
+use crate::observer::Phase;
+use crate::request::{Goal, Request};
+use crate::rounds::Rounds;
+use crate::state::State;
+
+/// Which operators are measured, and which of them as controls with naive rounds beside.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Roles {
+    measured: BTreeSet<String>,
+    naive: BTreeSet<String>,
+}
+
+impl Roles {
+    /// The roles as far as screening has told.
+    #[must_use]
+    pub fn of(request: &Request, screened: &ScreenedOperators) -> Self {
+        if request.goal != Goal::Ab {
+            return Self::default();
+        }
+        Self {
+            measured: measured(request, screened).into_iter().collect(),
+            naive: if request.naive {
+                controls(request, screened).into_iter().collect()
+            } else {
+                BTreeSet::new()
+            },
+        }
+    }
+}
+
+/// What blocks are asked of.
+#[derive(Clone, Copy)]
+pub struct Standings<'a> {
+    /// The request.
+    pub request: &'a Request,
+    /// True if the suite's operators have tuners.
+    pub tunes: bool,
+    /// All attempts.
+    pub state: &'a State,
+    /// What screening found.
+    pub screened: &'a ScreenedOperators,
+    /// How many rounds each operator is to have.
+    pub rounds: &'a Rounds,
+    /// Who is measured.
+    pub roles: &'a Roles,
+}
+
+impl Standings<'_> {
+    /// An operator's blocks that have cells left, in the order in which they are to come.
+    #[must_use]
+    pub fn open_parts(&self, operator: &str) -> Vec<Part> {
+        let mut candidates = Vec::new();
+        if !super::is_screened(self.screened, operator) {
+            candidates.push(if self.request.goal == Goal::Run { Part::Run } else { Part::Prepare });
+        }
+        if self.roles.measured.contains(operator) && !has_failed_round(self.request, self.state, operator) {
+            candidates.extend((1..=self.rounds.rounds(operator)).map(Part::Round));
+        }
+        if self.roles.naive.contains(operator) {
+            candidates.push(Part::Naive(1));
+        }
+        candidates.retain(|part| self.next_cell(operator, *part, None).is_some());
+        candidates
+    }
+
+    /// The cell of a block that is to be run next on a card; none if the block is whole or cannot be.
+    ///
+    /// Without a card: on whichever.
+    #[must_use]
+    pub fn next_cell(&self, operator: &str, part: Part, card: Option<&Card>) -> Option<(CellKey, Phase)> {
+        let cell = |purpose, phase| (CellKey { operator: operator.to_owned(), purpose }, phase);
+        match part {
+            Part::Prepare | Part::Run => {
+                next_before_rounds(self.request, self.tunes, self.state, self.screened, operator)
+                    .map(|(purpose, phase)| cell(purpose, phase))
+            }
+            Part::Round(round) => next_of_round(self.request, self.state, operator, round, card)
+                .map(|purpose| cell(purpose, Phase::Measure)),
+            Part::Naive(round) => self
+                .state
+                .open_side(operator, Side::BOTH, card, |side| Purpose::Naive(round, side))
+                .map(|side| cell(Purpose::Naive(round, side), Phase::Measure)),
+        }
+    }
+
+    /// The card on which a block was begun so lately that its other cell belongs there, by the name of its lock.
+    #[must_use]
+    pub fn begun_on(&self, operator: &str, part: Part) -> Option<String> {
+        match part {
+            Part::Round(round) if self.request.pairing == Pairing::Process => {
+                self.state.begun_on(operator, |side| Purpose::Round(round, side.into()))
+            }
+            Part::Naive(round) => self.state.begun_on(operator, |side| Purpose::Naive(round, side)),
+            Part::Round(_) | Part::Prepare | Part::Run => None,
+        }
+    }
+}
