@@ -74,8 +74,10 @@ for input in 8 16; do
         setsid sleep 300 > /dev/null 2>&1 &
         left=$!
         [ $kind = hold ] || trap '' TERM
-        echo "$$ $PPID $left" > "$notes/holding.new"
-        mv "$notes/holding.new" "$notes/holding"
+        # Cells of several cards may hold at once: each waits until the one before it was taken note of.
+        echo "$$ $PPID $left" > "$notes/holding.$$"
+        until ln "$notes/holding.$$" "$notes/holding" 2> /dev/null; do sleep 0.02; done
+        rm "$notes/holding.$$"
         exec sleep 300
     done
 done
