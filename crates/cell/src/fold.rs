@@ -73,6 +73,19 @@ pub(crate) fn identity(order: &Order, log: &EventLog, own: BTreeMap<String, Stri
     RunIdentity { conditions: Conditions(conditions), identity }
 }
 
+/// When rows were measured (`CLOCK_MONOTONIC`, seconds, from and to): each timed row from the event before it to its own.
+///
+/// What stands before (compiling, the untimed pass) ends with an event of its own, so that it is not in.
+pub(crate) fn measured_spans(log: &EventLog) -> Vec<(f64, f64)> {
+    log.events
+        .windows(2)
+        .filter_map(|pair| match &pair[1].body {
+            EventBody::Row(row) if row.ok && row.timer.is_some() => Some((pair[0].t_s, pair[1].t_s)),
+            _ => None,
+        })
+        .collect()
+}
+
 /// What is to be said about events that could not be read.
 pub(crate) fn torn(log: &EventLog) -> Option<String> {
     let first = log.torn.first()?;
@@ -107,6 +120,22 @@ mod tests {
 {"kind":"error","t_s":1,"place":"dtype","error":"no"}
 {"kind":"end","t_s":2,"status":0,"rows":4}
 "#;
+
+    #[test]
+    fn rows_are_measured_from_the_event_before_them() {
+        let log = parse(
+            br#"
+{"kind":"start","t_s":1,"pid":7,"conditions":{},"identity":{}}
+{"kind":"row","t_s":20,"operator":"o","side":"A","ok":true,"case":{"dtype":"f","input":"1"}}
+{"kind":"note","t_s":31,"topic":"a","detail":"b"}
+{"kind":"row","t_s":33.5,"operator":"o","side":"A","ok":true,"timer":"gated","case":{"dtype":"f","input":"1"}}
+{"kind":"row","t_s":33.6,"operator":"o","side":"B","ok":true,"timer":"gated","case":{"dtype":"f","input":"1"}}
+{"kind":"row","t_s":40,"operator":"o","side":"A","ok":false,"error":"x","case":{"dtype":"f","input":"2"}}
+"#,
+        );
+        assert_eq!(log.torn, []);
+        assert_eq!(measured_spans(&log), [(31.0, 33.5), (33.5, 33.6)]);
+    }
 
     #[test]
     fn events_are_counted() {

@@ -17,6 +17,7 @@ use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 use switchback_device::occupancy::{ComputeProcess, compute_processes};
 use switchback_model::order::Order;
 use switchback_model::outcome::{Ending, Outcome};
+use switchback_model::telemetry::TelemetrySummary;
 use switchback_store::attempt::AttemptDir;
 use switchback_store::event_writer::monotonic_s;
 use switchback_store::{StoreError, atomic};
@@ -27,7 +28,7 @@ use crate::error::CellError;
 use crate::group::{Ended, Group, become_subreaper};
 use crate::run_log::{LogSummary, Pump, RunLog};
 use crate::settings::Settings;
-use crate::telemetry::{Telemetry, chain};
+use crate::telemetry::{self, Telemetry, chain};
 use crate::{environment, fold, host, spawn};
 
 /// The supervisor's own status when an attempt is left without an outcome (the environment's exit code).
@@ -79,6 +80,7 @@ struct Ran {
     foreign: Vec<ComputeProcess>,
     group: Ended,
     log: LogSummary,
+    telemetry: Option<TelemetrySummary>,
 }
 
 /// Why a child ended.
@@ -180,13 +182,11 @@ impl Attempt<'_> {
             Cause::Itself => group.sweep(leak_time, kill_time, kill_now),
             Cause::Deadline | Cause::Asked(_) => group.terminate(grace, kill_time, kill_now),
         };
-        if let Some(telemetry) = telemetry {
-            telemetry.stop(PATIENCE);
-        }
+        let telemetry = telemetry.map(|telemetry| telemetry.stop(PATIENCE));
         let log = pump.close(PATIENCE);
         // A child that cannot be killed is not waited for.
         let status = child.try_wait().map_err(CellError::system("wait for the child"))?;
-        Ok(Ok(Ran { cause, status, foreign, group: ended, log }))
+        Ok(Ok(Ran { cause, status, foreign, group: ended, log, telemetry }))
     }
 
     /// Counts events and writes identity and outcome.
@@ -223,6 +223,10 @@ impl Attempt<'_> {
                     own.insert("foreign_processes".into(), foreign.join(", "));
                 }
                 outcome.leaked_processes = ran.group.leaked;
+                outcome.telemetry = ran
+                    .telemetry
+                    .clone()
+                    .map(|summary| telemetry::add_up(summary, &self.dir, &fold::measured_spans(&events)));
                 reasons.extend(describe(&mut outcome, &ran, &self.order));
             }
         }

@@ -7,12 +7,15 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use rustix::time::{ClockId, clock_gettime};
 use switchback_device::telemetry::tsv::{self, Sample};
-use switchback_device::telemetry::{self, Sampler};
+use switchback_device::telemetry::{self, Opened, Sampler, TelemetryError, summary};
 use switchback_model::card::Card;
+use switchback_model::telemetry::TelemetrySummary;
 use switchback_store::attempt::AttemptDir;
 use switchback_store::event_writer::monotonic_s;
 
@@ -25,37 +28,86 @@ const FAILURES: u32 = 3;
 pub(crate) struct Telemetry {
     stop: Sender<()>,
     ended: Receiver<()>,
+    summary: Arc<Mutex<TelemetrySummary>>,
 }
 
 impl Telemetry {
-    /// Starts sampling a card every `interval`; not at all if that is zero.
-    pub(crate) fn start(attempt: &AttemptDir, card: &Card, interval: Duration) -> Option<Self> {
-        if interval.is_zero() {
+    /// Starts sampling a card every `interval`, or as often as its sampler says; not at all if that is zero.
+    pub(crate) fn start(attempt: &AttemptDir, card: &Card, interval: Option<Duration>) -> Option<Self> {
+        if interval.is_some_and(|interval| interval.is_zero()) {
             return None;
         }
         let (stop, stopped) = mpsc::channel();
         let (end, ended) = mpsc::channel();
+        let summary = Arc::new(Mutex::new(TelemetrySummary::default()));
+        let told = Arc::clone(&summary);
         let tsv_path = attempt.telemetry_path();
         let note_path = attempt.path().join("telemetry.err");
         let card = card.clone();
         thread::spawn(move || {
-            let said = match telemetry::sampler(&card) {
+            let said = match telemetry::open(&card) {
                 None => Some(format!("no telemetry: back end `{}` has no sampler", card.backend)),
-                Some(sampler) => sample_until_stopped(sampler, &tsv_path, interval, &stopped),
+                Some(Opened { sampler, remark }) => {
+                    let interval = interval.unwrap_or_else(|| sampler.interval());
+                    tell(&told, |it| it.remark = remark.clone().unwrap_or_default());
+                    let said = sample_until_stopped(sampler, &tsv_path, interval, &stopped, &told);
+                    let said: Vec<String> = remark.into_iter().chain(said).collect();
+                    (!said.is_empty()).then(|| said.join("\n"))
+                }
             };
+            tell(&told, |it| it.cpu_s = thread_cpu_s());
             if let Some(said) = said {
+                tell(&told, |it| it.remark = said.replace('\n', "; "));
                 write_note(&note_path, &said);
             }
             let _ = end.send(());
         });
-        Some(Self { stop, ended })
+        Some(Self { stop, ended, summary })
     }
 
-    /// Stops sampling; a tool that is stuck in its driver is not waited for longer than `patience`.
-    pub(crate) fn stop(self, patience: Duration) {
+    /// Stops sampling and says what came of it; a sampler that is stuck in its driver is not waited for longer than
+    /// `patience`.
+    pub(crate) fn stop(self, patience: Duration) -> TelemetrySummary {
         drop(self.stop);
-        let _ = self.ended.recv_timeout(patience);
+        let ended = self.ended.recv_timeout(patience).is_ok();
+        let mut summary = self.summary.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if !ended {
+            summary.remark = format!("{} has not answered when the cell had ended", summary.sampler);
+        }
+        summary
     }
+}
+
+/// Adds what `telemetry.tsv` holds to a summary; `spans` are the times in which rows were measured.
+pub(crate) fn add_up(
+    summary: TelemetrySummary,
+    attempt: &AttemptDir,
+    spans: &[(f64, f64)],
+) -> TelemetrySummary {
+    // Read back rather than remembered: what is summed up is what everybody else can read.
+    let text = std::fs::read_to_string(attempt.telemetry_path()).unwrap_or_default();
+    let sums = summary::sums(&tsv::read(&text), spans);
+    TelemetrySummary {
+        readings: sums.readings,
+        measured: sums.measured,
+        sm_clock_mhz: sums.sm_clock_mhz,
+        throttle: sums.throttle,
+        ..summary
+    }
+}
+
+fn tell(summary: &Mutex<TelemetrySummary>, change: impl FnOnce(&mut TelemetrySummary)) {
+    change(&mut summary.lock().unwrap_or_else(PoisonError::into_inner));
+}
+
+/// Processor time of this thread, seconds.
+fn thread_cpu_s() -> f64 {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    #[allow(clippy::cast_precision_loss, reason = "seconds of a cell are far below 2^53")]
+    let seconds = time.tv_sec as f64;
+    #[allow(clippy::cast_precision_loss, reason = "nanoseconds are below 10^9")]
+    let fraction = time.tv_nsec as f64 * 1e-9;
+    seconds + fraction
 }
 
 /// Samples until it is stopped or given up; returns what is to be said about that.
@@ -64,11 +116,19 @@ fn sample_until_stopped(
     path: &Path,
     interval: Duration,
     stopped: &Receiver<()>,
+    summary: &Mutex<TelemetrySummary>,
 ) -> Option<String> {
+    tell(summary, |it| {
+        sampler.name().clone_into(&mut it.sampler);
+        it.interval_s = interval.as_secs_f64();
+    });
     let mut table: Option<Table> = None;
     let mut failures = 0;
     loop {
-        match sampler.sample() {
+        let asked = Instant::now();
+        let answer = sampler.sample();
+        tell(summary, |it| it.reading_s += asked.elapsed().as_secs_f64());
+        match answer {
             Ok(readings) => {
                 failures = 0;
                 if let Err(error) = append(&mut table, path, readings) {
@@ -80,11 +140,13 @@ fn sample_until_stopped(
             }
             Err(error) => {
                 failures += 1;
-                if table.is_none() || failures == FAILURES {
+                let lost = matches!(error, TelemetryError::CardLost { .. });
+                if table.is_none() || lost || failures == FAILURES {
                     return Some(chain(&error));
                 }
             }
         }
+        tell(summary, |it| it.cpu_s = thread_cpu_s());
         if stopped.recv_timeout(interval) != Err(RecvTimeoutError::Timeout) {
             return None;
         }
@@ -165,7 +227,10 @@ mod tests {
         let path = folder.path().join("telemetry.tsv");
         let (stop, stopped) = mpsc::channel();
         let sampler = Box::new(Scripted { answers: answers.to_vec(), stop: Some(stop) });
-        let said = sample_until_stopped(sampler, &path, Duration::from_millis(1), &stopped);
+        let summary = Mutex::default();
+        let said = sample_until_stopped(sampler, &path, Duration::from_millis(1), &stopped, &summary);
+        let summary = summary.into_inner().unwrap();
+        assert_eq!((summary.sampler.as_str(), summary.interval_s), ("scripted", 0.001));
         (said, std::fs::read_to_string(&path).ok())
     }
 

@@ -347,7 +347,12 @@ fn the_card_is_watched_and_others_on_it_are_told() {
     assert_eq!(samples[0].boot_id, outcome.boot_id);
     assert_eq!(outcome.reason, "others computed on the card: process 4711 `/opt/other/python`");
     assert_eq!(cell.identity().identity["foreign_processes"], "4711 `/opt/other/python`");
-    assert!(!cell.path("telemetry.err").exists());
+    // Without the library, or with one that knows no such card, the tool is taken and that is said.
+    let telemetry = outcome.telemetry.unwrap();
+    assert_eq!((telemetry.sampler.as_str(), telemetry.interval_s), ("nvidia-smi", 5.0));
+    assert!(telemetry.remark.ends_with("`nvidia-smi` is run instead"), "{telemetry:?}");
+    assert_eq!((telemetry.readings, telemetry.measured, telemetry.sm_clock_mhz), (1, 0, None));
+    assert!(telemetry.reading_s > 0.0 && telemetry.cpu_s > 0.0, "{telemetry:?}");
 }
 
 #[test]
@@ -356,13 +361,93 @@ fn a_sampler_that_does_not_answer_is_said_once_and_fails_nothing() {
     let cell = with_nvidia_smi("while [ ! -s telemetry.err ]; do sleep 0.01; done", refusal, refusal);
     assert_eq!(cell.run(), 0);
     let note = fs::read_to_string(cell.path("telemetry.err")).unwrap();
+    let (library, tool) = note.split_once('\n').unwrap();
+    assert!(library.ends_with("`nvidia-smi` is run instead"), "{note}");
     assert_eq!(
-        note,
+        tool,
         "no telemetry: `nvidia-smi` failed with exit status: 18: \
          Failed to initialize NVML: Driver/library version mismatch\n"
     );
+    assert_eq!(cell.outcome().telemetry.unwrap().remark, note.trim_end().replace('\n', "; "));
     assert!(!cell.path("telemetry.tsv").exists());
     assert_eq!(cell.outcome().reason, "");
+}
+
+/// A cell on a card of NVML, which is a library that answers as it does (crate `device`, `tests/fake_nvml.c`); none where
+/// there is no compiler to build it with, which is said.
+fn with_nvml(child: &str, part: &str) -> Option<Cell> {
+    let mut cell = Cell::script(child);
+    cell.order.card.backend = "cuda".into();
+    cell.order.card.uuid = Some("GPU-fake".into());
+    let source = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../device/tests/fake_nvml.c");
+    let tools = cell.path("tools");
+    fs::create_dir(&tools).unwrap();
+    let library = tools.join("libnvidia-ml.so.1");
+    match Command::new("cc").args(["-shared", "-fPIC", "-o"]).arg(&library).arg(source).status() {
+        Ok(status) => assert!(status.success(), "`cc` failed: {status}"),
+        Err(error) => {
+            eprintln!("skipped: there is no `cc` to build the library with: {error}");
+            return None;
+        }
+    }
+    let tools = tools.display().to_string();
+    Some(
+        cell.inherited("LD_LIBRARY_PATH", &tools)
+            .inherited("FAKE_NVML", part)
+            .inherited("SWITCHBACK_TELEMETRY_INTERVAL", "0.02"),
+    )
+}
+
+/// A child that measures a row for as long as it takes until there are some readings; its clock is theirs.
+const MEASURES: &str = r#"
+now() { tail -n 1 telemetry.tsv | cut -f 8; }
+event() { printf '{"t_s":%s,%s}\n' "$(now)" "$1" >> events.jsonl; }
+readings() { [ -e telemetry.tsv ] && [ "$(wc -l < telemetry.tsv)" -gt "$1" ]; }
+while ! readings 2; do sleep 0.01; done
+event '"kind":"note","topic":"a","detail":"b"'
+seen=$(wc -l < telemetry.tsv)
+while ! readings $((seen + 3)); do sleep 0.01; done
+event '"kind":"row","operator":"mm","side":"A","ok":true,"timer":"gated","case":{"dtype":"f32","input":"64"}'
+while ! readings $((seen + 6)); do sleep 0.01; done
+"#;
+
+#[test]
+fn the_library_reads_the_cell_s_own_card_and_the_outcome_says_what_it_cost() {
+    let Some(cell) = with_nvml(MEASURES, "") else { return };
+    assert_eq!(cell.run(), 0);
+    let outcome = cell.outcome();
+    let telemetry = outcome.telemetry.unwrap();
+    assert_eq!((telemetry.sampler.as_str(), telemetry.interval_s), ("nvml", 0.02));
+    assert_eq!(telemetry.remark, "");
+    let samples = tsv::read(&fs::read_to_string(cell.path("telemetry.tsv")).unwrap());
+    assert_eq!(telemetry.readings, samples.len() as u64);
+    // Those before and after the row are not of it.
+    assert!(telemetry.measured >= 3 && telemetry.measured < telemetry.readings - 2, "{telemetry:?}");
+    assert_eq!(telemetry.sm_clock_mhz, Some(1980.0));
+    assert_eq!(telemetry.throttle["sw_power_cap"], telemetry.measured);
+    assert!(telemetry.cpu_s > 0.0 && telemetry.cpu_s < outcome.elapsed_s, "{telemetry:?}");
+    assert!(telemetry.reading_s > 0.0 && telemetry.reading_s < outcome.elapsed_s, "{telemetry:?}");
+    assert_eq!(outcome.reason, "others computed on the card: process 4711 `/opt/other/python4711`");
+    assert!(!cell.path("telemetry.err").exists());
+}
+
+#[test]
+fn a_card_that_is_lost_while_a_cell_runs_is_said_and_what_was_read_is_kept() {
+    let Some(cell) = with_nvml("while [ ! -s telemetry.err ]; do sleep 0.01; done", "lost") else { return };
+    assert_eq!(cell.run(), 0);
+    let telemetry = cell.outcome().telemetry.unwrap();
+    assert!(telemetry.remark.starts_with("card `GPU-fake` is lost: "), "{telemetry:?}");
+    // The first look chooses the library; of the two samples after it one came.
+    assert_eq!(telemetry.readings, 1);
+}
+
+#[test]
+fn a_period_of_zero_turns_telemetry_off() {
+    let Some(cell) = with_nvml("true", "") else { return };
+    let cell = cell.inherited("SWITCHBACK_TELEMETRY_INTERVAL", "0");
+    assert_eq!(cell.run(), 0);
+    assert_eq!(cell.outcome().telemetry, None);
+    assert!(!cell.path("telemetry.tsv").exists() && !cell.path("telemetry.err").exists());
 }
 
 #[test]

@@ -4,7 +4,7 @@ use switchback_model::card::Card;
 
 use crate::backend::Backend;
 use crate::command::{self, CommandError};
-use crate::telemetry::{SAMPLING_LIMIT, SamplerKind};
+use crate::telemetry::{SAMPLING_LIMIT, SamplerKind, nvml};
 
 /// A process that computes on a card.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,6 +24,9 @@ pub fn compute_processes(card: &Card) -> Result<Vec<ComputeProcess>, CommandErro
     // The other vendors' tools list processes in forms that were not seen, so they are not guessed.
     if sampler != Some(SamplerKind::NvidiaSmi) {
         return Ok(Vec::new());
+    }
+    if let Ok(Some(processes)) = nvml::Library::load().map(|library| library.compute_processes(card)) {
+        return Ok(processes);
     }
     let argv = [
         "nvidia-smi",

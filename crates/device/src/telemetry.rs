@@ -1,14 +1,18 @@
 //! Clocks, temperature, power, utilisation and throttle reasons of a card, the same columns on every back end.
 //!
-//! Vendors' tools are run by a [`Sampler`]; a library (NVML) will be another one. The supervisor decides when to
-//! sample and writes `telemetry.tsv` in the format of [`tsv`]. A sampler that is not there is missing evidence, not
-//! an error of the measurement: it says so once.
+//! A [`Sampler`] asks a library ([`nvml`]) or runs a vendor's tool; [`open`] chooses. The supervisor decides when to
+//! sample, writes `telemetry.tsv` in the format of [`tsv`] and has [`summary`] add the readings up. A sampler that is
+//! not there is missing evidence, not an error of the measurement: it says so once.
 
 pub mod amd_smi;
 pub mod mthreads_gmi;
 pub mod nvidia_smi;
+pub mod nvml;
+pub mod summary;
+pub mod throttle;
 pub mod tsv;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use switchback_model::card::Card;
@@ -18,6 +22,12 @@ use crate::command::{self, CommandError};
 
 /// How long a sampling tool may take.
 pub(crate) const SAMPLING_LIMIT: Duration = Duration::from_secs(10);
+
+/// Time between two readings through a library.
+pub const LIBRARY_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Time between two runs of a tool: each is a process beside a measurement.
+pub const TOOL_INTERVAL: Duration = Duration::from_secs(5);
 
 /// One reading of one card; a field that the tool does not tell is none, never zero.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -34,7 +44,7 @@ pub struct Reading {
     pub power_w: Option<f64>,
     /// Share of time with a kernel running, percent.
     pub util_pct: Option<f64>,
-    /// Why the clock is held down: names joined by `+` as in [`nvidia_smi::THROTTLE_REASONS`], `none` for no reason.
+    /// Why the clock is held down: names joined by `+` as in [`throttle::REASONS`], `none` for no reason.
     pub throttle: Option<String>,
     /// Power limit in force, W.
     pub power_limit_w: Option<f64>,
@@ -50,9 +60,7 @@ impl Reading {
     /// True if heat or the power brake held the clock down: a round with such a reading is measured again.
     #[must_use]
     pub fn is_braked(&self) -> bool {
-        self.throttle.as_deref().is_some_and(|reasons| {
-            reasons.split('+').any(|reason| nvidia_smi::BRAKING_REASONS.contains(&reason))
-        })
+        self.throttle.as_deref().is_some_and(|reasons| reasons.split('+').any(throttle::is_braking))
     }
 }
 
@@ -70,12 +78,33 @@ pub enum TelemetryError {
         /// The first line of its answer.
         said: String,
     },
+    /// The library does not read this card.
+    #[error("no telemetry: NVML does not read card `{card}`: {said}")]
+    Library {
+        /// The card's UUID, or back end and index.
+        card: String,
+        /// What the library says.
+        said: String,
+    },
+    /// The card is gone: fallen off the bus, or to be reset before it computes again.
+    #[error("card `{card}` is lost: {said}")]
+    CardLost {
+        /// The card's UUID, or back end and index.
+        card: String,
+        /// What the library or the tool says.
+        said: String,
+    },
 }
 
 /// Reads a card's state.
 pub trait Sampler: Send {
     /// What it reads with, for messages.
     fn name(&self) -> &str;
+
+    /// How often it may be asked without being felt by what is measured.
+    fn interval(&self) -> Duration {
+        TOOL_INTERVAL
+    }
 
     /// One reading of each card that it watches.
     ///
@@ -117,13 +146,35 @@ impl SamplerKind {
     }
 }
 
-/// A sampler for one card; none where its back end has none.
+/// A sampler, and what is to be said of the choice.
+pub struct Opened {
+    /// The sampler.
+    pub sampler: Box<dyn Sampler>,
+    /// Why it is not the better one.
+    pub remark: Option<String>,
+}
+
+/// Opens a sampler for one card: the vendor's library where there is one, else its tool; none where its back end has none.
 #[must_use]
-pub fn sampler(card: &Card) -> Option<Box<dyn Sampler>> {
+pub fn open(card: &Card) -> Option<Opened> {
     Some(match Backend::named(&card.backend)?.sampler? {
-        SamplerKind::NvidiaSmi => Box::new(nvidia_smi::NvidiaSmi::new(card.clone())),
-        kind => Box::new(Tool { kind, argv: kind.argv(Some(card)) }),
+        SamplerKind::NvidiaSmi => open_nvidia(card, nvml::Library::load()),
+        kind => Opened { sampler: Box::new(Tool { kind, argv: kind.argv(Some(card)) }), remark: None },
     })
+}
+
+fn open_nvidia(card: &Card, library: Result<Arc<nvml::Library>, nvml::NvmlAbsent>) -> Opened {
+    let opened = match library {
+        Ok(library) => nvml::NvmlSampler::new(library, card.clone()).map_err(|error| error.to_string()),
+        Err(absent) => Err(absent.to_string()),
+    };
+    match opened {
+        Ok(sampler) => Opened { sampler: Box::new(sampler), remark: None },
+        Err(why) => Opened {
+            sampler: Box::new(nvidia_smi::NvidiaSmi::new(card.clone())),
+            remark: Some(format!("{why}; `nvidia-smi` is run instead")),
+        },
+    }
 }
 
 /// A sampler that runs a command and reads its output.
@@ -226,7 +277,8 @@ mod tests {
 
     #[test]
     fn a_card_without_a_sampler_has_none() {
-        assert!(sampler(&Backend::named("cpu").unwrap().card("0")).is_none());
-        assert_eq!(sampler(&Backend::named("musa").unwrap().card("7")).unwrap().name(), "mthreads-gmi");
+        assert!(open(&Backend::named("cpu").unwrap().card("0")).is_none());
+        let musa = open(&Backend::named("musa").unwrap().card("7")).unwrap();
+        assert_eq!((musa.sampler.name(), musa.remark), ("mthreads-gmi", None));
     }
 }

@@ -1,8 +1,10 @@
 //! What of this machine, or of a run, stands in the way of a measurement.
 
 use std::path::Path;
+use std::time::Instant;
 
-use switchback_device::{Backend, command};
+use switchback_device::Backend;
+use switchback_device::telemetry::{self, Opened};
 use switchback_model::finding::{Finding, Severity};
 use switchback_model::verdict::ScreenVerdict;
 use switchback_store::campaign_dir::CampaignDir;
@@ -66,23 +68,27 @@ fn sampler(backend: &'static Backend, card: &switchback_model::card::Card) -> Fi
     if backend.name == "cpu" {
         return Finding::ok(check, "the cpu suite has no card to sample");
     }
-    let Some(kind) = backend.sampler else {
-        return Finding::warning(
-            check,
-            format!("no sampler is known for `{}`", backend.name),
-            "rounds will have no record of clocks and temperature",
-        );
+    let hint = "rounds will have no record of clocks and temperature";
+    let Some(Opened { mut sampler, remark }) = telemetry::open(card) else {
+        return Finding::warning(check, format!("no sampler is known for `{}`", backend.name), hint);
     };
-    let argv = kind.argv(Some(card));
-    match command::run(&argv, std::time::Duration::from_secs(30)) {
-        Ok(text) if !kind.parse(&text).is_empty() => Finding::ok(check, format!("`{}` answers", argv[0])),
-        Ok(_) => Finding::warning(
-            check,
-            format!("`{}` gives no reading", argv[0]),
-            "rounds will have no record of clocks and temperature",
-        ),
+    let asked = Instant::now();
+    match sampler.sample() {
+        Ok(_) => {
+            let took_ms = asked.elapsed().as_secs_f64() * 1000.0;
+            let answers = format!(
+                "`{}` answers in {took_ms:.1} ms, asked every {} s",
+                sampler.name(),
+                sampler.interval().as_secs()
+            );
+            let detail = remark.map_or_else(|| answers.clone(), |remark| format!("{answers} ({remark})"));
+            Finding::ok(check, detail)
+        }
         Err(error) => {
-            Finding::warning(check, error.to_string(), "rounds will have no record of clocks and temperature")
+            let cause = std::error::Error::source(&error).map(|cause| format!(": {cause}"));
+            let remark = remark.map(|remark| format!(" ({remark})"));
+            let detail = format!("{error}{}{}", cause.unwrap_or_default(), remark.unwrap_or_default());
+            Finding::warning(check, detail, hint)
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use switchback_model::card::Card;
 
-use super::{Reading, SAMPLING_LIMIT, Sampler, TelemetryError, readings};
+use super::{Reading, SAMPLING_LIMIT, Sampler, TelemetryError, readings, throttle};
 use crate::command::{self, CommandError};
 use crate::number::number;
 
@@ -19,26 +19,6 @@ pub const FIELDS: &[&str] = &[
     "clocks_throttle_reasons.active",
     "power.limit",
 ];
-
-/// Names of the bits of the throttle reasons, from the lowest (`nvmlClocksEventReasons…` in `nvml.h`).
-pub const THROTTLE_REASONS: [&str; 9] = [
-    "gpu_idle",
-    "applications_clocks_setting",
-    "sw_power_cap",
-    "hw_slowdown",
-    "sync_boost",
-    "sw_thermal_slowdown",
-    "hw_thermal_slowdown",
-    "hw_power_brake_slowdown",
-    "display_clock_setting",
-];
-
-/// Those of [`THROTTLE_REASONS`] that say that heat or the power brake held the clock down.
-///
-/// `hw_slowdown` is none of them: with either it stands beside its own reason, alone it may be a mere change of the
-/// power state (`nvidia-smi --help-query-gpu`).
-pub const BRAKING_REASONS: [&str; 3] =
-    ["sw_thermal_slowdown", "hw_thermal_slowdown", "hw_power_brake_slowdown"];
 
 /// The command that reads `fields` of one card, by UUID where it has one, or of all cards.
 #[must_use]
@@ -86,16 +66,9 @@ fn parse_line(fields: &[&str], line: &str) -> Option<Reading> {
     is_index.then_some(reading)
 }
 
-/// Names of the bits of a hexadecimal mask; bits without a name are printed as a mask.
+/// Names of the bits of a hexadecimal mask.
 fn throttle(text: &str) -> Option<String> {
-    let bits = u64::from_str_radix(text.strip_prefix("0x")?, 16).ok()?;
-    let named = THROTTLE_REASONS.iter().enumerate().filter(|(bit, _)| bits >> bit & 1 == 1);
-    let mut names: Vec<String> = named.map(|(_, name)| (*name).to_owned()).collect();
-    let rest = bits >> THROTTLE_REASONS.len() << THROTTLE_REASONS.len();
-    if rest != 0 {
-        names.push(format!("{rest:#x}"));
-    }
-    Some(if names.is_empty() { "none".into() } else { names.join("+") })
+    u64::from_str_radix(text.strip_prefix("0x")?, 16).ok().map(throttle::names)
 }
 
 /// Samples one card; a field that the driver does not know is asked for once and then left out.
@@ -206,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn throttle_bits_have_names() {
+    fn throttle_masks_are_read() {
         assert_eq!(throttle("0x0000000000000000").as_deref(), Some("none"));
         assert_eq!(throttle("0x0000000000000001").as_deref(), Some("gpu_idle"));
         assert_eq!(throttle("0x0000000000000044").as_deref(), Some("sw_power_cap+hw_thermal_slowdown"));
