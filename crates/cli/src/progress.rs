@@ -106,9 +106,9 @@ impl Observer for Progress {
         }
     }
 
-    fn recorded(&mut self, campaign: &Campaign, _cell: &CellKey) {
-        // The table is derived and written again at the end; a disk that refuses it now refuses the next attempt.
-        let _ = crate::exports::write_status(campaign);
+    fn recorded(&mut self, campaign: &Campaign, cell: &CellKey) {
+        // The tables are derived and written again at the end; a disk that refuses them now refuses the next attempt.
+        let _ = crate::exports::record(campaign, cell);
     }
 
     fn screened(&mut self, operator: &str, verdict: ScreenVerdict, first_stage: Option<&str>) {

@@ -229,6 +229,7 @@ pub fn drive(campaign: &mut Campaign, volume: Volume) -> anyhow::Result<Drive> {
     let interrupt = Interrupt::default();
     let signals = watch_signals(&interrupt)?;
     let mut executor = LocalExecutor::new(program()?);
+    exports::begin(campaign)?;
     let mut progress = Progress::new(volume);
     let drive = campaign.drive(&mut executor, &interrupt, &mut progress);
     progress.finish();
@@ -273,6 +274,7 @@ pub fn conclude(
             return Err(error.into());
         }
     };
+    exports::end(campaign)?;
     exports::write(campaign, &report)?;
     let root = shown(campaign);
     let text = match campaign.request.goal {
@@ -296,7 +298,7 @@ pub fn conclude(
     if campaign.request.goal == Goal::Run {
         print_findings(&report.findings, volume);
     }
-    if let Some(markers) = exports::markers(campaign)
+    if let Some(markers) = exports::totals(campaign).remark()
         && volume > Volume::Quiet
     {
         anstream::eprintln!("note: {markers}");

@@ -12,6 +12,7 @@ use crate::campaign::Campaign;
 use crate::error::EngineError;
 use crate::request::{Goal, Request};
 use crate::screen::Screened;
+use crate::state::Attempt;
 
 /// What `screen.tsv` says of one operator; pairs are A (before) and B (after).
 #[derive(Debug, Clone)]
@@ -104,30 +105,34 @@ pub struct StatusFacts {
 /// All attempts that have ended, in the order in which they were started.
 #[must_use]
 pub fn status_facts(campaign: &Campaign) -> Vec<StatusFacts> {
-    let switch = campaign.request.switch();
     let mut facts: Vec<StatusFacts> = campaign
         .state
         .cells()
         .flat_map(|(cell, attempts)| {
-            (1u32..).zip(attempts).filter_map(|(number, attempt)| {
-                Some(StatusFacts {
-                    cell: cell.clone(),
-                    attempt: number,
-                    outcome: attempt.outcome.clone()?,
-                    switch: String::new(),
-                })
-            })
+            (1u32..).zip(attempts).filter_map(|(number, attempt)| facts_of(campaign, cell, number, attempt))
         })
         .collect();
-    for it in &mut facts {
-        it.switch = match crate::orders::single_side(it.cell.purpose) {
-            Some(side) if campaign.request.goal != Goal::Run => values(switch.side(side)),
-            Some(_) => String::new(),
-            None => format!("{}:{}", values(&switch.a), values(&switch.b)),
-        };
-    }
     facts.sort_by(|one, two| one.outcome.started_utc.cmp(&two.outcome.started_utc));
     facts
+}
+
+/// A cell's latest attempt, if it has ended.
+#[must_use]
+pub fn latest_status(campaign: &Campaign, cell: &CellKey) -> Option<StatusFacts> {
+    let attempts = campaign.state.attempts(&cell.operator, cell.purpose);
+    let number = u32::try_from(attempts.len()).ok()?;
+    facts_of(campaign, cell, number, attempts.last()?)
+}
+
+fn facts_of(campaign: &Campaign, cell: &CellKey, number: u32, attempt: &Attempt) -> Option<StatusFacts> {
+    let switch = campaign.request.switch();
+    let outcome = attempt.outcome.clone()?;
+    let switch = match crate::orders::single_side(cell.purpose) {
+        Some(side) if campaign.request.goal != Goal::Run => values(switch.side(side)),
+        Some(_) => String::new(),
+        None => format!("{}:{}", values(&switch.a), values(&switch.b)),
+    };
+    Some(StatusFacts { cell: cell.clone(), attempt: number, outcome, switch })
 }
 
 /// A lone variable's bare value, as the scripts had it; several with their names.

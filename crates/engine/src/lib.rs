@@ -27,6 +27,7 @@ pub mod plan;
 pub mod preflight;
 pub mod prepare;
 pub mod program;
+pub mod readings;
 pub mod recompile;
 pub mod request;
 pub mod rescore;

@@ -117,7 +117,9 @@ impl State {
         })
     }
 
-    fn attempts(&self, operator: &str, purpose: Purpose) -> &[Attempt] {
+    /// A cell's attempts, the first one first.
+    #[must_use]
+    pub fn attempts(&self, operator: &str, purpose: Purpose) -> &[Attempt] {
         self.cells
             .get(&CellKey { operator: operator.to_owned(), purpose })
             .map(Vec::as_slice)

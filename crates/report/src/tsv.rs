@@ -7,6 +7,7 @@ use switchback_model::cell::Purpose;
 use switchback_model::conditions::{Conditions, SCRIPT_FIELDS};
 use switchback_model::outcome::{Counts, Ending};
 use switchback_model::report::Report;
+use switchback_model::telemetry::TelemetrySummary;
 use switchback_model::verdict::ScreenVerdict;
 
 use crate::facts::{self, OutputsTally};
@@ -70,6 +71,14 @@ pub struct StatusRow {
     pub ending: Ending,
     /// In words, where something is to be said.
     pub reason: String,
+    /// The card's own identity; empty where its back end tells none.
+    pub uuid: String,
+    /// The host.
+    pub host: String,
+    /// Wall clock at the start, UTC.
+    pub started_utc: String,
+    /// What the card's readings add up to; none where none were to be taken.
+    pub telemetry: Option<TelemetrySummary>,
 }
 
 /// One card of `plan.tsv`.
@@ -149,6 +158,14 @@ pub fn status(rows: &[StatusRow]) -> String {
         "attempt",
         "ending",
         "reason",
+        "uuid",
+        "host",
+        "started_utc",
+        "sampler",
+        "readings",
+        "sm_clock_mhz",
+        "throttle",
+        "sampler_cpu_s",
     ]);
     for row in rows {
         let round = row.purpose.round().map(|round| round.to_string()).unwrap_or_default();
@@ -175,9 +192,25 @@ pub fn status(rows: &[StatusRow]) -> String {
             Ending::NotStarted => "notstarted",
         };
         table.more([row.purpose.to_string(), row.attempt.to_string(), ending.to_owned()]);
-        table.more([&row.reason]);
+        table.more([&row.reason, &row.uuid, &row.host, &row.started_utc]);
+        match &row.telemetry {
+            None => table.more([""; 5]),
+            Some(it) => {
+                let reasons: Vec<&str> = it.throttle.keys().map(String::as_str).collect();
+                let cpu_s = format!("{:.6}", it.cpu_s);
+                table.more([it.sampler.clone(), it.readings.to_string(), plain(it.sm_clock_mhz)]);
+                table.more([reasons.join("+"), cpu_s]);
+            }
+        }
     }
     table.text()
+}
+
+/// The lines of `status.tsv` without its header, to be appended to one that is there.
+#[must_use]
+pub fn status_lines(rows: &[StatusRow]) -> String {
+    let whole = status(rows);
+    whole.split_once('\n').map(|(_, lines)| lines.to_owned()).unwrap_or_default()
 }
 
 /// Writes `plan.tsv`.

@@ -8,6 +8,7 @@ use switchback_model::event::Timer;
 use switchback_model::outcome::{Counts, Ending};
 use switchback_model::report::{CalibratedBand, CalibratedFloor, Clocks, ProofCounts, Report, UnseenStage};
 use switchback_model::side::CellSides;
+use switchback_model::telemetry::TelemetrySummary;
 use switchback_model::verdict::ScreenVerdict;
 use switchback_report::terminal::{self, RunReport, RunRow, TerminalStyle};
 use switchback_report::tsv::{ScreenRow, StatusRow};
@@ -182,6 +183,18 @@ fn tsv_status_begins_with_the_columns_of_the_scripts() {
         attempt: 1,
         ending: Ending::Completed,
         reason: String::new(),
+        uuid: "GPU-1".into(),
+        host: "node7".into(),
+        started_utc: "2026-11-30T14:22:33.500Z".into(),
+        telemetry: Some(TelemetrySummary {
+            sampler: "nvml".into(),
+            readings: 40,
+            measured: 21,
+            sm_clock_mhz: Some(1912.5),
+            throttle: [("sw_power_cap".to_owned(), 20), ("sw_thermal_slowdown".to_owned(), 1)].into(),
+            cpu_s: 0.01325,
+            ..TelemetrySummary::default()
+        }),
     };
     let cut_off = StatusRow {
         purpose: Purpose::Round(4, CellSides::Both),
@@ -191,13 +204,17 @@ fn tsv_status_begins_with_the_columns_of_the_scripts() {
         attempt: 2,
         ending: Ending::Timeout,
         reason: "ended at the deadline of 2400 s".into(),
+        telemetry: None,
         ..row.clone()
     };
     let text = tsv::status(&[row, cut_off]);
     assert!(text.starts_with(
         "device\tround\top\tside\tswitch\trc\telapsed_s\tsuccess\tfailed\treplay_fallback\tno_cudagraph\t\
-         capture_poisoned\tcell\tattempt\tending\treason\n"
+         capture_poisoned\tcell\tattempt\tending\treason\tuuid\thost\tstarted_utc\tsampler\treadings\tsm_clock_mhz\t\
+         throttle\tsampler_cpu_s\n"
     ));
+    let columns: Vec<usize> = text.lines().map(|line| line.split('\t').count()).collect();
+    assert_eq!(columns, [24; 3]);
     insta::assert_snapshot!(text);
 }
 

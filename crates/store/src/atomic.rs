@@ -1,7 +1,7 @@
 //! Files that are whole or absent: written beside, synced, renamed.
 
 use std::fs::File;
-use std::io::Write;
+use std::io::{BufWriter, Write};
 use std::path::Path;
 
 use serde::Serialize;
@@ -14,11 +14,23 @@ use crate::error::StoreError;
 /// # Errors
 /// The folder is missing, read-only or full; the file that was there is left as it was.
 pub fn write(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+    write_with(path, |file| file.write_all(bytes))
+}
+
+/// The same for a text that comes in pieces and need not be in memory whole.
+///
+/// # Errors
+/// As [`write()`], and those of `pieces`.
+pub fn write_with(
+    path: &Path,
+    pieces: impl FnOnce(&mut BufWriter<File>) -> std::io::Result<()>,
+) -> Result<(), StoreError> {
     let beside = beside(path);
     let result = File::create(&beside)
+        .map(BufWriter::new)
         .and_then(|mut file| {
-            file.write_all(bytes)?;
-            file.sync_all()
+            pieces(&mut file)?;
+            file.into_inner().map_err(std::io::IntoInnerError::into_error)?.sync_all()
         })
         .and_then(|()| std::fs::rename(&beside, path));
     if let Err(source) = result {

@@ -199,12 +199,23 @@ impl AttemptDir {
     /// # Errors
     /// The file is there and cannot be read.
     pub fn log(&self) -> Result<String, StoreError> {
-        let path = self.log_path();
-        match std::fs::read(&path) {
-            Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(String::new()),
-            Err(error) => Err(StoreError::io("read", &path)(error)),
-        }
+        text(&self.log_path())
+    }
+
+    /// Reads `telemetry.tsv`, lossily decoded; empty if there is none.
+    ///
+    /// # Errors
+    /// The file is there and cannot be read.
+    pub fn telemetry(&self) -> Result<String, StoreError> {
+        text(&self.telemetry_path())
+    }
+}
+
+fn text(path: &Path) -> Result<String, StoreError> {
+    match std::fs::read(path) {
+        Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(String::new()),
+        Err(error) => Err(StoreError::io("read", path)(error)),
     }
 }
 

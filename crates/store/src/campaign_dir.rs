@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::hash::{BuildHasher, Hasher};
+use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
@@ -147,6 +148,31 @@ impl CampaignDir {
     /// The disk is full or the folder read-only.
     pub fn write_top(&self, name: &str, text: &str) -> Result<(), StoreError> {
         atomic::write(&self.top(name), text.as_bytes())
+    }
+
+    /// The same for a text that comes in pieces.
+    ///
+    /// # Errors
+    /// As [`Self::write_top`], and those of `pieces`.
+    pub fn write_top_with(
+        &self,
+        name: &str,
+        pieces: impl FnOnce(&mut BufWriter<File>) -> std::io::Result<()>,
+    ) -> Result<(), StoreError> {
+        atomic::write_with(&self.top(name), pieces)
+    }
+
+    /// Appends whole lines to a file at the top of the folder, with one write.
+    ///
+    /// # Errors
+    /// There is no such file, the disk is full or the folder read-only.
+    pub fn append_top(&self, name: &str, lines: &str) -> Result<(), StoreError> {
+        let path = self.top(name);
+        std::fs::OpenOptions::new()
+            .append(true)
+            .open(&path)
+            .and_then(|mut file| file.write_all(lines.as_bytes()))
+            .map_err(StoreError::io("append to", &path))
     }
 
     /// Writes one of the suite's files below `probe/`, `/` in the path as separator.

@@ -18,3 +18,4 @@ mod refusals;
 mod reports;
 mod statistics;
 mod support;
+mod telemetry;

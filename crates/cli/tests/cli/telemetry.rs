@@ -1,0 +1,100 @@
+//! Tables that grow while a campaign runs, and a card that is watched: what is written, what it costs, where it is summed up.
+
+use std::os::unix::fs::PermissionsExt;
+
+use rustix::process::{Signal, kill_process};
+
+use crate::support::Sandbox;
+
+/// A tool that lists one card and reads it, in the place of `nvidia-smi`; the library is looked for first and knows no such card.
+const TOOL: &str = r#"#!/bin/sh
+case "$*" in
+*--query-gpu=index,uuid*) echo '0, GPU-cafe, Some Card, 580.1, 9.0, 700.00, 700.00, 700.00, 1980, 3201, 1980, 1980, Enabled, Disabled, 0:1' ;;
+*--query-gpu=index,clocks*) echo '0, 1980, 3201, 43, 477.68, 97, 0x0000000000000004, 700.00' ;;
+esac
+"#;
+
+/// Arguments and environment of a campaign on that card.
+fn on_a_card(sandbox: &Sandbox) -> (Vec<String>, String) {
+    let tools = sandbox.path("tools");
+    std::fs::create_dir(&tools).unwrap();
+    std::fs::write(tools.join("nvidia-smi"), TOOL).unwrap();
+    std::fs::set_permissions(tools.join("nvidia-smi"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    let arguments = sandbox.speaker(&["slow", "same"], &["--out", "out"]);
+    let arguments =
+        arguments.into_iter().map(|it| if it == "cpu" { "cuda".to_owned() } else { it.to_owned() }).collect();
+    (arguments, format!("{}:{}", tools.display(), std::env::var("PATH").unwrap()))
+}
+
+fn value<'a>(row: &'a [(String, String)], column: &str) -> &'a str {
+    &row.iter().find(|(name, _)| name == column).unwrap_or_else(|| panic!("no column {column}")).1
+}
+
+#[test]
+fn every_cell_s_readings_are_in_one_table_and_the_summary_says_what_they_cost() {
+    let sandbox = Sandbox::new();
+    let (arguments, path) = on_a_card(&sandbox);
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let output = sandbox.command(&arguments).env("PATH", &path).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+
+    let text = std::fs::read_to_string(sandbox.path("out/telemetry.tsv")).unwrap();
+    assert!(text.starts_with(
+        "timestamp\tindex\tsm_clock_mhz\tmem_clock_mhz\ttemp_c\tpower_w\tutil_pct\tmonotonic_s\tboot_id\t"
+    ));
+    let readings = sandbox.table("out/telemetry.tsv");
+    let cells: std::collections::BTreeSet<String> =
+        readings.iter().map(|row| format!("{} {}", value(row, "operator"), value(row, "cell"))).collect();
+    assert_eq!(cells, sandbox.cells().into_iter().collect());
+    assert!(readings.iter().all(|row| value(row, "uuid") == "GPU-cafe" && value(row, "power_w") == "477.68"));
+
+    let status = sandbox.table("out/status.tsv");
+    assert_eq!(status.len(), sandbox.cells().len());
+    for row in &status {
+        assert_eq!((value(row, "sampler"), value(row, "uuid")), ("nvidia-smi", "GPU-cafe"));
+        assert!(value(row, "sampler_cpu_s").parse::<f64>().unwrap() > 0.0);
+    }
+    let summary = std::fs::read_to_string(sandbox.path("out/summary.log")).unwrap();
+    assert!(summary.contains("\ncells     16, 0 with another status than 0\n"), "{summary}");
+    assert!(
+        summary.contains("\nmarkers   replay_fallback=0 no_cudagraph=0 capture_poisoned=0\n"),
+        "{summary}"
+    );
+    let telemetry = summary.lines().last().unwrap();
+    let expected = format!("telemetry {} readings of 16 of 16 cells with nvidia-smi, ", readings.len());
+    assert!(
+        telemetry.starts_with(&expected) && telemetry.contains("% of a processor; NVML: "),
+        "{telemetry}"
+    );
+
+    // Derived: deleted, it is there again and the same.
+    std::fs::remove_file(sandbox.path("out/telemetry.tsv")).unwrap();
+    sandbox.run(&["report", "out"]).code(0);
+    assert_eq!(std::fs::read_to_string(sandbox.path("out/telemetry.tsv")).unwrap(), text);
+}
+
+#[test]
+fn tables_grow_cell_by_cell_and_a_killed_coordinator_loses_no_line_of_them() {
+    let sandbox = Sandbox::new();
+    let (arguments, path) = on_a_card(&sandbox);
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    sandbox.hold("same screen_B");
+    let mut command = sandbox.command(&arguments);
+    let mut running = command.env("PATH", &path).stderr(std::process::Stdio::null()).spawn().unwrap();
+    let [cell, supervisor, _] = sandbox.holding();
+    // Three cells have ended.
+    assert_eq!(sandbox.table("out/status.tsv").len(), 3);
+    assert!(sandbox.table("out/telemetry.tsv").len() >= 3);
+    running.kill().unwrap();
+    running.wait().unwrap();
+    crate::support::wait_until("the cell has ended", || !crate::support::runs(supervisor));
+    assert!(kill_process(cell, Signal::KILL).is_err());
+    // The cell ended after the coordinator: it is in no table until somebody goes on.
+    assert_eq!(sandbox.table("out/status.tsv").len(), 3);
+    let output = sandbox.command(&["resume", "out"]).env("PATH", &path).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    let endings: Vec<String> =
+        sandbox.table("out/status.tsv").iter().map(|row| value(row, "ending").to_owned()).collect();
+    assert_eq!(endings.len(), 17);
+    assert_eq!(endings.iter().filter(|ending| *ending == "interrupted").count(), 1);
+}
