@@ -5,6 +5,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use switchback_engine::controls::Controls;
 
 /// What a compiler switch does to operators: which it touches, how much faster or slower, still right or not.
 #[derive(Debug, Parser)]
@@ -282,9 +283,10 @@ pub struct JudgeArgs {
     /// Effects smaller than this are of no interest, percent.
     #[arg(long, value_name = "PCT", default_value_t = 0.5, env = "SWITCHBACK_MARGIN")]
     pub margin: f64,
-    /// Operators with identical code to measure on purpose: what they read is the noise floor.
-    #[arg(long, value_name = "N", default_value_t = 0, env = "SWITCHBACK_CONTROLS")]
-    pub controls: u32,
+    /// Operators with identical code to measure on purpose: what they read is the noise floor. `auto`: as many as it takes
+    /// to have a dozen, if any code changed; with none, a bias that stays the same in all rounds goes unseen.
+    #[arg(long, value_name = "N", default_value_t = Controls::Auto, env = "SWITCHBACK_CONTROLS")]
+    pub controls: Controls,
     /// Measure all operators with identical code.
     #[arg(long)]
     pub measure_identical: bool,

@@ -8,6 +8,7 @@ use anyhow::Context;
 use switchback_engine::SuiteOptions;
 use switchback_engine::campaign::{Campaign, Drive};
 use switchback_engine::cards::ALL;
+use switchback_engine::controls::Controls;
 use switchback_engine::executor::{Interrupt, LocalExecutor};
 use switchback_engine::prepare::{Ask, Place, Prepared};
 use switchback_engine::request::{Goal, MeasureRequest, Request};
@@ -173,7 +174,7 @@ pub fn ask(
             Some(Precision { half_width_percent, max_rounds: judge.max_rounds })
         }),
         margin_pct: judge.map_or(0.5, |judge| judge.margin),
-        controls: judge.map_or(0, |judge| judge.controls),
+        controls: judge.map_or(Controls::Number(0), |judge| judge.controls),
         measure_identical: judge.is_some_and(|judge| judge.measure_identical),
         naive: false,
         tune_on,

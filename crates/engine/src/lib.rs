@@ -11,6 +11,7 @@ pub mod campaign;
 pub mod cards;
 pub mod code;
 pub mod compare;
+pub mod controls;
 pub mod doctor;
 mod drive;
 pub mod error;

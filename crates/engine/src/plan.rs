@@ -1,12 +1,13 @@
 //! What a campaign would do: its cells, their expected seconds, and which card would get which operator.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use switchback_model::side::Pairing;
 
 use crate::campaign::Campaign;
 use crate::export;
 use crate::request::Request;
+use crate::schedule;
 
 /// What one operator costs.
 #[derive(Debug, Clone, PartialEq)]
@@ -21,6 +22,8 @@ pub struct PlannedOperator {
     pub most_s: Option<f64>,
     /// Why it would not be measured, if so.
     pub skipped: Option<String>,
+    /// True if its code is identical and it would be measured as a control.
+    pub control: bool,
 }
 
 /// What one card gets.
@@ -60,6 +63,13 @@ pub fn plan(request: &Request, tunes: bool, devices: &[String], screened: Option
         Pairing::Duet => 1,
         Pairing::Process => 2,
     };
+    let known = screened.map(|campaign| {
+        let mut known = campaign.screened().clone();
+        known.retain(|name, _| request.operators.iter().any(|operator| operator.operator == *name));
+        known
+    });
+    let controls: BTreeSet<String> =
+        known.map(|known| schedule::controls(request, &known)).unwrap_or_default().into_iter().collect();
     let operators: Vec<PlannedOperator> = request
         .operators
         .iter()
@@ -69,7 +79,7 @@ pub fn plan(request: &Request, tunes: bool, devices: &[String], screened: Option
                 use switchback_model::verdict::ScreenVerdict as V;
                 match it.screened.verdict {
                     V::IrChanged => None,
-                    V::NoIrDiff if request.measure_identical => None,
+                    V::NoIrDiff if controls.contains(&operator.operator) => None,
                     verdict => Some(verdict.to_string()),
                 }
             });
@@ -87,6 +97,7 @@ pub fn plan(request: &Request, tunes: bool, devices: &[String], screened: Option
                 expected_s: seconds(request.least_rounds()),
                 most_s: seconds(request.most_rounds()),
                 skipped,
+                control: controls.contains(&operator.operator),
             }
         })
         .collect();

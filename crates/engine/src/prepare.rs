@@ -16,6 +16,7 @@ use switchback_suites::suite::{Offered, Suite, SuiteOptions};
 
 use crate::campaign::Campaign;
 use crate::cards::{self, ChosenCard};
+use crate::controls::Controls;
 use crate::error::EngineError;
 use crate::preflight;
 use crate::request::{Goal, MeasureRequest, Request, RequestCard};
@@ -42,7 +43,7 @@ pub struct Ask {
     /// Margin, percent.
     pub margin_pct: f64,
     /// Operators with identical code to be measured as controls.
-    pub controls: u32,
+    pub controls: Controls,
     /// True to measure all operators with identical code.
     pub measure_identical: bool,
     /// True to measure controls one process a side as well.
@@ -349,6 +350,7 @@ pub fn facts(request: &Request) -> BTreeMap<&'static str, String> {
                 },
             ),
         ),
+        ("controls", request.controls.to_string()),
         ("timer", request.measure.timer.to_string()),
         ("card", format!("{} {}", request.card.backend, indices(request))),
         ("cell timeout", format!("{} s", request.cell_timeout_s)),
@@ -358,6 +360,7 @@ pub fn facts(request: &Request) -> BTreeMap<&'static str, String> {
     if request.goal != Goal::Ab {
         facts.remove("pairing");
         facts.remove("rounds");
+        facts.remove("controls");
     }
     facts
 }

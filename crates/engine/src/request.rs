@@ -14,6 +14,7 @@ use switchback_stats::Precision;
 use switchback_stats::stopping::FIRST_LOOK;
 use switchback_suites::suite::SuiteOptions;
 
+use crate::controls::Controls;
 use crate::error::EngineError;
 
 /// How far a campaign goes.
@@ -71,7 +72,7 @@ pub struct Request {
     /// Effects smaller than this are of no interest, percent.
     pub margin_pct: f64,
     /// Operators with identical code that are measured on purpose.
-    pub controls: u32,
+    pub controls: Controls,
     /// True if all operators with identical code are measured.
     pub measure_identical: bool,
     /// True if controls are also measured one process a side, to show what that would have read.
@@ -327,7 +328,7 @@ pub(crate) mod tests {
             pairing: Pairing::Process,
             rounds: 3,
             margin_pct: 0.5,
-            controls: 0,
+            controls: Controls::Number(0),
             measure_identical: false,
             naive: false,
             tune_on: Side::A,

@@ -196,7 +196,8 @@ pub fn controls(request: &Request, screened: &ScreenedOperators) -> Vec<String> 
     let mut drawn = identical.clone();
     let mut random = rand_chacha::ChaCha8Rng::seed_from_u64(seed(request.seed, &["controls"]));
     drawn.shuffle(&mut random);
-    let drawn: BTreeSet<String> = drawn.into_iter().take(request.controls as usize).collect();
+    let drawn: BTreeSet<String> =
+        drawn.into_iter().take(request.controls.number(request, screened)).collect();
     identical.into_iter().filter(|name| drawn.contains(name)).collect()
 }
 
@@ -242,6 +243,7 @@ pub fn total_cells(request: &Request, tunes: bool, screened: &ScreenedOperators,
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::controls::Controls;
     use crate::request::tests::request;
     use crate::state::tests::{outcome, state};
     use switchback_model::outcome::{Ending, Outcome};
@@ -289,7 +291,7 @@ mod tests {
     #[test]
     fn a_doubted_difference_waits_for_another_compilation() {
         let mut request = request();
-        request.controls = 1;
+        request.controls = Controls::Number(1);
         let doubted = Screened { again: Again::Wanted, ..screened(ScreenVerdict::IrChanged) };
         let names: Vec<String> = request.operators.iter().map(|it| it.operator.clone()).collect();
         let mut all: ScreenedOperators = names
@@ -318,7 +320,7 @@ mod tests {
             Some("r1_A")
         );
         request.measure_identical = false;
-        request.controls = 1;
+        request.controls = Controls::Number(1);
         request.pairing = Pairing::Duet;
         assert_eq!(
             name(next(&request, false, &state(&[]), &same, &Rounds::of(&request))).as_deref(),
@@ -355,7 +357,7 @@ mod tests {
     fn controls_are_drawn_by_seed_after_all_are_screened() {
         let mut request = request();
         request.operators = (0..10).map(|index| format!("op{index}").parse().unwrap()).collect();
-        request.controls = 3;
+        request.controls = Controls::Number(3);
         let all: ScreenedOperators = request
             .operators
             .iter()

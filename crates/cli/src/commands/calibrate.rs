@@ -2,6 +2,7 @@
 
 use switchback_engine::calibration::FILE;
 use switchback_engine::campaign::Campaign;
+use switchback_engine::controls::Controls;
 use switchback_engine::prepare::{self, Place};
 use switchback_engine::request::Goal;
 use switchback_model::exit_code::ExitCode;
@@ -22,7 +23,7 @@ pub fn run(args: &CalibrateArgs, volume: Volume) -> anyhow::Result<ExitCode> {
         precision: None,
         max_rounds: args.rounds,
         margin: args.margin,
-        controls: 0,
+        controls: Controls::Number(0),
         measure_identical: true,
         tune_on: Side::A.to_string(),
         allow: Vec::new(),

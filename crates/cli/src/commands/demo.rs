@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use switchback_engine::controls::Controls;
 use switchback_engine::prepare::{self, Ask};
 use switchback_engine::request::{Goal, MeasureRequest};
 use switchback_engine::{SuiteOptions, judge};
@@ -44,7 +45,8 @@ pub fn run(args: &DemoArgs, volume: Volume) -> anyhow::Result<ExitCode> {
         rounds: 4,
         precision: None,
         margin_pct: 0.5,
-        controls: 3,
+        // Two are left out on purpose, to show what skipping looks like.
+        controls: Controls::Number(3),
         measure_identical: false,
         naive: true,
         tune_on: Side::A,

@@ -1,8 +1,9 @@
 //! `plan`: the schedule and its cost, nothing started.
 
-use switchback_engine::plan::{Plan, plan};
+use switchback_engine::controls::{Controls, ENOUGH};
+use switchback_engine::plan::{Plan, PlannedOperator, plan};
 use switchback_engine::prepare;
-use switchback_engine::request::Goal;
+use switchback_engine::request::{Goal, Request};
 use switchback_model::exit_code::ExitCode;
 use switchback_report::{number, text};
 
@@ -35,7 +36,7 @@ pub fn run(args: &PlanArgs, volume: Volume) -> anyhow::Result<ExitCode> {
     let devices: Vec<String> = prepared.cards.iter().map(|card| card.card.index.clone()).collect();
     let it = plan(&prepared.request, prepared.suite.tunes(), &devices, screened.as_ref());
     let rounds = prepare::facts(&prepared.request).remove("rounds").unwrap_or_default();
-    session::print(&describe(&it, &rounds));
+    session::print(&describe(&it, &rounds, &controls(&prepared.request, &it)));
     Ok(ExitCode::Success)
 }
 
@@ -48,14 +49,41 @@ fn cost(least_s: f64, most_s: f64) -> String {
     }
 }
 
-fn describe(plan: &Plan, rounds: &str) -> String {
+/// What the controls are, and what share of the cost they take where that is known.
+fn controls(request: &Request, plan: &Plan) -> String {
+    let number = plan.operators.iter().filter(|it| it.control).count();
+    let seconds = |it: &PlannedOperator| it.expected_s.unwrap_or(0.0);
+    let of_controls: f64 = plan.operators.iter().filter(|it| it.control).map(seconds).sum();
+    let all: f64 = plan.operators.iter().filter(|it| it.skipped.is_none()).map(seconds).sum();
+    if number > 0 && all > 0.0 {
+        return format!(
+            "controls {number}, {} of {}: `--controls 0` saves them, and a bias of all rounds then goes unseen",
+            number::seconds(of_controls),
+            number::seconds(all)
+        );
+    }
+    match request.controls {
+        _ if request.measure_identical => "controls: all operators with identical code".into(),
+        Controls::Auto if plan.unweighted => format!(
+            "controls auto: up to {ENOUGH} operators with identical code are measured too, once screening has found them"
+        ),
+        Controls::Auto => "controls auto: no operator with identical code is there, or none is needed".into(),
+        Controls::Number(number) => format!("controls {number}"),
+    }
+}
+
+fn describe(plan: &Plan, rounds: &str, controls: &str) -> String {
     let mut lines = String::new();
     let width = plan.operators.iter().map(|it| text::width(&it.operator)).max().unwrap_or(8).clamp(8, 60);
     lines.push_str(&format!("{}  cells  expected\n", text::pad_right("operator", width)));
     for it in &plan.operators {
         let cost = match (&it.skipped, it.expected_s) {
             (Some(verdict), _) => format!("not measured: {verdict}"),
-            (None, Some(expected_s)) => cost(expected_s, it.most_s.unwrap_or(expected_s)),
+            (None, Some(expected_s)) => {
+                let control =
+                    if it.control { "  control: identical code, its noise is measured" } else { "" };
+                format!("{}{control}", cost(expected_s, it.most_s.unwrap_or(expected_s)))
+            }
             (None, None) => "unknown until screened".to_owned(),
         };
         lines.push_str(&format!(
@@ -81,7 +109,7 @@ fn describe(plan: &Plan, rounds: &str) -> String {
         lines.push_str("all operators weigh the same: `--from DIR` takes times from a screened campaign\n");
     }
     lines.push_str(&format!(
-        "rounds {rounds}; most loaded card {:.2} times the even share\nnothing was started\n",
+        "{controls}\nrounds {rounds}; most loaded card {:.2} times the even share\nnothing was started\n",
         plan.imbalance
     ));
     lines

@@ -55,6 +55,20 @@ fn a_compiler_that_does_not_compile_twice_alike_is_no_evidence_of_a_switch() {
 }
 
 #[test]
+fn identical_code_is_measured_unasked_only_where_there_is_a_verdict_to_protect() {
+    let sandbox = Sandbox::new();
+    let measured = |operators: &[&'static str], out: &'static str| {
+        let mut arguments = sandbox.speaker(operators, &["--out", out, "--seed", "1"]);
+        let controls = arguments.iter().position(|it| *it == "--controls").unwrap();
+        arguments.drain(controls..controls + 2);
+        sandbox.run(&arguments).code(0);
+        sandbox.operator(out, "same")["control"] == true
+    };
+    assert!(measured(&["slow", "same"], "changed"));
+    assert!(!measured(&["same"], "unchanged"));
+}
+
+#[test]
 fn tables_begin_with_the_columns_that_scripts_know() {
     let sandbox = Sandbox::new();
     sandbox.finished(&["slow", "same"]);
