@@ -234,6 +234,17 @@ fn failed_cells(campaign: &Campaign, name: &str) -> Vec<String> {
         .collect()
 }
 
+/// Rounds that count although the card's readings speak against them, a sentence each.
+fn doubts(campaign: &Campaign, name: &str) -> Vec<String> {
+    (1..=campaign.rounds.rounds(name))
+        .filter_map(|round| {
+            let (tries, doubt) = campaign.state.doubt(name, round, campaign.request.pairing)?;
+            let times = if tries == 1 { "once".to_owned() } else { format!("{tries} times") };
+            Some(format!("round {round} was measured {times} and is kept all the same: {doubt}"))
+        })
+        .collect()
+}
+
 fn operator_input(
     campaign: &Campaign,
     name: &str,
@@ -252,6 +263,7 @@ fn operator_input(
             measured.fallbacks
         ));
     }
+    remarks.extend(doubts(campaign, name));
     if let Some(reason) = campaign.rounds.stopped(name) {
         remarks.push(format!("{} rounds by `--precision`: {reason}", campaign.rounds.rounds(name)));
     }

@@ -9,6 +9,7 @@
 pub mod calibration;
 pub mod campaign;
 pub mod cards;
+pub mod clocks;
 pub mod code;
 pub mod compare;
 pub mod controls;

@@ -8,10 +8,12 @@ use switchback_model::card::Card;
 use switchback_model::cell::{CellKey, Purpose};
 use switchback_model::outcome::{Ending, Outcome};
 use switchback_model::side::{CellSides, Pairing, Side};
+use switchback_model::telemetry::TelemetrySummary;
 use switchback_store::StoreError;
 use switchback_store::attempt::{self, AttemptDir};
 use switchback_store::campaign_dir::CampaignDir;
 
+use crate::clocks::{self, Choice, Doubt};
 use crate::request::Request;
 
 /// A crashed cell is tried this often; what dies twice of the same is not an accident.
@@ -126,14 +128,47 @@ impl State {
             .unwrap_or_default()
     }
 
-    /// How a cell stands: the first attempt that left rows counts.
+    /// How a cell stands: the first attempt that left rows counts, of a duet round the first against which the card's
+    /// readings say nothing (see [`clocks`]).
     #[must_use]
     pub fn standing(&self, operator: &str, purpose: Purpose) -> Standing<'_> {
         let attempts = self.attempts(operator, purpose);
+        if let Purpose::Round(_, CellSides::Both) = purpose {
+            let tries: Vec<usize> = (0..attempts.len()).filter(|at| attempts[*at].has_rows()).collect();
+            let doubts: Vec<Option<Doubt>> = tries.iter().map(|at| doubt_of(&[&attempts[*at]])).collect();
+            return match clocks::choose(&doubts) {
+                Choice::Counts(at) | Choice::Labelled(at) => Standing::Done(&attempts[tries[at]]),
+                // What cannot be measured again is kept as it is.
+                Choice::Again => tries
+                    .last()
+                    .filter(|last| failed(&attempts[**last + 1..]).is_some())
+                    .map_or(Standing::Open, |last| Standing::Done(&attempts[*last])),
+                Choice::Nothing => failed(attempts).map_or(Standing::Open, Standing::Failed),
+            };
+        }
         if let Some(attempt) = attempts.iter().find(|attempt| attempt.has_rows()) {
             return Standing::Done(attempt);
         }
         failed(attempts).map_or(Standing::Open, Standing::Failed)
+    }
+
+    /// How often a round was measured from end to end, and what the card's readings say against the try that counts.
+    #[must_use]
+    pub fn doubt(&self, operator: &str, round: u32, pairing: Pairing) -> Option<(usize, Doubt)> {
+        let kept = self.round(operator, round, pairing)?;
+        let doubt = doubt_of(&kept)?;
+        let tries = match pairing {
+            Pairing::Duet => {
+                let attempts = self.attempts(operator, Purpose::Round(round, CellSides::Both));
+                attempts.iter().filter(|attempt| attempt.has_rows()).count()
+            }
+            Pairing::Process => {
+                let [a, b] = [CellSides::A, CellSides::B]
+                    .map(|sides| self.attempts(operator, Purpose::Round(round, sides)));
+                tries(a, b).len()
+            }
+        };
+        Some((tries.min(clocks::MOST_TRIES), doubt))
     }
 
     /// The attempts that make up a round, A's first (duet: the one of both), if the round is whole.
@@ -167,14 +202,18 @@ impl State {
         }
         let a = self.attempts(operator, purpose(CellSides::A));
         let b = self.attempts(operator, purpose(CellSides::B));
-        let mut pairs: Vec<(usize, usize)> = (0..a.len())
-            .flat_map(|in_a| (0..b.len()).map(move |in_b| (in_a, in_b)))
-            .filter(|(in_a, in_b)| {
-                a[*in_a].has_rows() && b[*in_b].has_rows() && together(&a[*in_a], &b[*in_b])
-            })
-            .collect();
-        pairs.sort_by_key(|(in_a, in_b)| (in_a.max(in_b).to_owned(), *in_a, *in_b));
-        pairs.first().map(|(in_a, in_b)| vec![&a[*in_a], &b[*in_b]])
+        let tries = tries(a, b);
+        let doubts: Vec<Option<Doubt>> =
+            tries.iter().map(|(in_a, in_b)| doubt_of(&[&a[*in_a], &b[*in_b]])).collect();
+        let kept = match clocks::choose(&doubts) {
+            Choice::Nothing => None,
+            Choice::Counts(at) | Choice::Labelled(at) => tries.get(at),
+            // What cannot be measured again is kept as it is.
+            Choice::Again => tries
+                .last()
+                .filter(|(in_a, in_b)| failed(&a[in_a + 1..]).is_some() || failed(&b[in_b + 1..]).is_some()),
+        };
+        kept.map(|(in_a, in_b)| vec![&a[*in_a], &b[*in_b]])
     }
 
     /// The side of a process-paired round that is to be run next, in the given order; none if the round is whole or
@@ -197,8 +236,12 @@ impl State {
             return None;
         }
         // The side whose latest rows the other one may still be paired with is kept; a stale one is run again.
+        // Of a round that is measured again, what belongs to a try that was complete is used up.
+        let sides = Side::BOTH.map(|side| self.attempts(operator, purpose(side)));
+        let used = tries(sides[0], sides[1]).last().map_or([0, 0], |(in_a, in_b)| [in_a + 1, in_b + 1]);
         let latest = |side| {
-            self.attempts(operator, purpose(side)).iter().rev().find(|attempt| {
+            let place = usize::from(side == Side::B);
+            sides[place][used[place]..].iter().rev().find(|attempt| {
                 attempt.has_rows() && (lock_name.is_none() || attempt.lock_name() == lock_name)
             })
         };
@@ -241,13 +284,38 @@ impl State {
     }
 }
 
+/// The complete tries of a process-paired round, by the places of their attempts of A and of B.
+///
+/// Sides belong together that come from one card and from within one hour; of several such pairs the one that was complete
+/// first is the first try, and a later try shares no attempt with an earlier one.
+fn tries(a: &[Attempt], b: &[Attempt]) -> Vec<(usize, usize)> {
+    let mut pairs: Vec<(usize, usize)> = (0..a.len())
+        .flat_map(|in_a| (0..b.len()).map(move |in_b| (in_a, in_b)))
+        .filter(|(in_a, in_b)| a[*in_a].has_rows() && b[*in_b].has_rows() && together(&a[*in_a], &b[*in_b]))
+        .collect();
+    pairs.sort_by_key(|(in_a, in_b)| (in_a.max(in_b).to_owned(), *in_a, *in_b));
+    let mut tries: Vec<(usize, usize)> = Vec::new();
+    for (in_a, in_b) in pairs {
+        if tries.last().is_none_or(|(last_a, last_b)| in_a > *last_a && in_b > *last_b) {
+            tries.push((in_a, in_b));
+        }
+    }
+    tries
+}
+
+/// What the card's readings say against a try.
+fn doubt_of(cells: &[&Attempt]) -> Option<Doubt> {
+    let readings: Vec<Option<&TelemetrySummary>> =
+        cells.iter().map(|cell| cell.outcome.as_ref()?.telemetry.as_ref()).collect();
+    clocks::doubt(&readings)
+}
+
 fn failed(attempts: &[Attempt]) -> Option<&Attempt> {
-    let mut crashes = attempts
-        .iter()
+    let attempts = || attempts.iter().filter(|attempt| !attempt.has_rows());
+    let mut crashes = attempts()
         .filter(|attempt| attempt.outcome.as_ref().is_some_and(|outcome| outcome.ending == Ending::Crashed));
     let last_crash = (crashes.clone().count() >= CRASH_ATTEMPTS).then(|| crashes.next_back()).flatten();
-    attempts
-        .iter()
+    attempts()
         .find(|attempt| {
             attempt.outcome.as_ref().is_some_and(|outcome| {
                 matches!(outcome.ending, Ending::Completed | Ending::Failed | Ending::Timeout)
@@ -368,5 +436,73 @@ pub(crate) mod tests {
         let fresh = state(&[("r1_A", vec![Some(outcome(Ending::Completed, 3, &now, "0"))])]);
         assert_eq!(fresh.open_side("add", Side::BOTH, None, purpose), Some(Side::B));
         assert_eq!(state(&[]).open_side("add", [Side::B, Side::A], None, purpose), Some(Side::B));
+    }
+
+    /// An attempt that was measured at that clock, with that reason to run slower.
+    fn clocked(time: &str, sm_clock_mhz: f64, reason: &str) -> Option<Outcome> {
+        let throttle = [(reason.to_owned(), 1)].into();
+        let summary = TelemetrySummary {
+            measured: 9,
+            sm_clock_mhz: Some(sm_clock_mhz),
+            throttle,
+            ..Default::default()
+        };
+        at(time).map(|outcome| Outcome { telemetry: Some(summary), ..outcome })
+    }
+
+    fn open(state: &State) -> Option<Side> {
+        state.open_side("add", Side::BOTH, None, |side| Purpose::Round(1, side.into()))
+    }
+
+    #[test]
+    fn a_round_at_two_clocks_is_measured_again_both_sides_anew() {
+        let cap = "sw_power_cap";
+        let a = vec![clocked("10:00:00", 1980.0, cap)];
+        let b = vec![clocked("10:01:00", 1900.0, cap)];
+        let once = state(&[("r1_A", a.clone()), ("r1_B", b.clone())]);
+        assert_eq!((chosen(&once), open(&once)), (None, Some(Side::A)));
+        let now = jiff::Timestamp::now().to_string();
+        let mut fresh = clocked("10:02:00", 1950.0, cap);
+        fresh.as_mut().unwrap().started_utc = now;
+        let half = state(&[("r1_A", [a.clone(), vec![fresh.clone()]].concat()), ("r1_B", b.clone())]);
+        assert_eq!((chosen(&half), open(&half)), (None, Some(Side::B)), "A is new, B is to follow");
+        let second = [a.clone(), vec![fresh.clone()]].concat();
+        let twice = state(&[("r1_A", second), ("r1_B", [b.clone(), vec![fresh]].concat())]);
+        assert_eq!((chosen(&twice), open(&twice)), (Some(vec!["r1_A/2".into(), "r1_B/2".into()]), None));
+        assert_eq!(twice.doubt("add", 1, Pairing::Process), None);
+
+        let [a3, b3] = [&a, &b].map(|one| [one.clone(), one.clone(), one.clone()].concat());
+        let thrice = state(&[("r1_A", a3), ("r1_B", b3)]);
+        assert_eq!((chosen(&thrice), open(&thrice)), (Some(vec!["r1_A/3".into(), "r1_B/3".into()]), None));
+        let (tries, doubt) = thrice.doubt("add", 1, Pairing::Process).unwrap();
+        assert_eq!((tries, doubt.apart_mhz), (3, Some((1980.0, 1900.0))));
+    }
+
+    #[test]
+    fn what_cannot_be_measured_again_is_kept_with_its_doubt() {
+        let (a, b) = (clocked("10:00:00", 1980.0, "x"), clocked("10:01:00", 1900.0, "x"));
+        let ended = Some(outcome(Ending::Timeout, 0, "2026-01-01T10:02:00Z", "0"));
+        let it = state(&[("r1_A", vec![a, ended]), ("r1_B", vec![b])]);
+        assert_eq!((chosen(&it), open(&it)), (Some(vec!["r1_A/1".into(), "r1_B/1".into()]), None));
+        assert_eq!(it.doubt("add", 1, Pairing::Process).unwrap().0, 1);
+    }
+
+    #[test]
+    fn a_duet_on_a_braked_card_is_measured_again_at_most_twice() {
+        let hot = || clocked("10:00:00", 1700.0, "hw_thermal_slowdown");
+        let duet = |outcomes| state(&[("r1_AB", outcomes)]);
+        let round = |it: &State| {
+            let kept = it.round("add", 1, Pairing::Duet)?;
+            Some((kept[0].dir.path().display().to_string(), it.doubt("add", 1, Pairing::Duet).is_some()))
+        };
+        let purpose = Purpose::Round(1, CellSides::Both);
+        let once = duet(vec![hot()]);
+        assert!(matches!(once.standing("add", purpose), Standing::Open) && round(&once).is_none());
+        let cool = duet(vec![hot(), None, clocked("10:05:00", 1980.0, "none")]);
+        assert_eq!(round(&cool), Some(("r1_AB/3".into(), false)));
+        let thrice = duet(vec![hot(), hot(), hot()]);
+        assert_eq!(round(&thrice), Some(("r1_AB/3".into(), true)));
+        let ended = Some(outcome(Ending::Failed, 0, "2026-01-01T10:02:00Z", "0"));
+        assert_eq!(round(&duet(vec![hot(), ended])), Some(("r1_AB/1".into(), true)));
     }
 }

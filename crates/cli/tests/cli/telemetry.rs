@@ -102,3 +102,40 @@ fn tables_grow_cell_by_cell_and_a_killed_coordinator_loses_no_line_of_them() {
     assert_eq!(endings.len(), sandbox.cells().len());
     assert_eq!(endings.iter().filter(|ending| *ending == "interrupted").count(), 1);
 }
+
+/// The same card with a clock that the benchmark sets.
+const CLOCKED_TOOL: &str = r#"#!/bin/sh
+case "$*" in
+*--query-gpu=index,uuid*) echo '0, GPU-cafe, Some Card, 580.1, 9.0, 700.00, 700.00, 700.00, 1980, 3201, 1980, 1980, Enabled, Disabled, 0:1' ;;
+*--query-gpu=index,clocks*) echo "0, $(cat "${0%/*}/../notes/clock"), 3201, 43, 477.68, 97, 0x0000000000000004, 700.00" ;;
+esac
+"#;
+
+#[test]
+fn a_round_at_two_clocks_is_measured_again_and_kept_with_a_label_if_that_does_not_help() {
+    let sandbox = Sandbox::new();
+    let (_, path) = on_a_card(&sandbox);
+    std::fs::write(sandbox.path("tools/nvidia-smi"), CLOCKED_TOOL).unwrap();
+    std::fs::write(sandbox.path("notes/clock"), "1980\n").unwrap();
+    std::fs::write(sandbox.path("clocked.sh"), include_str!("clocked.sh")).unwrap();
+    let arguments = ["ab", "once", "ever", "--suite", "command", "--backend", "cuda", "--switch", "MY_PASS"];
+    let command = ["--command", "sh clocked.sh {operator}", "--rounds", "3", "--pairing", "process"];
+    let start = |arguments: &[&str]| {
+        let mut it = sandbox.command(arguments);
+        let it = it.env("PATH", &path).env("SWITCHBACK_TELEMETRY_INTERVAL", "0.01").output().unwrap();
+        assert_eq!(it.status.code(), Some(0), "{}", String::from_utf8_lossy(&it.stderr));
+    };
+    start(&[&arguments[..], &command, &["--out", "out"]].concat());
+    let ran = |cell: &str| sandbox.cells().iter().filter(|it| it.as_str() == cell).count();
+    assert_eq!(["once r2_A", "once r2_B"].map(ran), [2, 2]);
+    assert_eq!(["ever r2_A", "ever r2_B"].map(ran), [3, 3]);
+    assert_eq!(["once r1_A", "ever r3_B"].map(ran), [1, 1]);
+    let reasons = |name: &str| sandbox.operator("out", name)["reasons"].to_string();
+    assert!(!reasons("once").contains("kept all the same"), "{}", reasons("once"));
+    let label = "round 2 was measured 3 times and is kept all the same: clocks 4.0 % apart, A 1980 MHz and B 1900 MHz";
+    assert!(reasons("ever").contains(label), "{}", reasons("ever"));
+    // A later start decides by what is on disk: nothing is left to be measured.
+    let count = sandbox.cells().len();
+    start(&["resume", "out"]);
+    assert_eq!(sandbox.cells().len(), count);
+}
