@@ -334,7 +334,7 @@ fn with_nvidia_smi(child: &str, readings: &str, processes: &str) -> Cell {
 fn the_card_is_watched_and_others_on_it_are_told() {
     let cell = with_nvidia_smi(
         "while [ ! -s telemetry.tsv ]; do sleep 0.01; done",
-        "echo '0, 1980, 3201, 43, [N/A], 97, 0x0000000000000044, 700.00'",
+        "echo '0, 1980, 3201, 43, [N/A], 97, 0x0000000000000044, 700.00, 500, 143771'",
         "echo '4711, /opt/other/python'",
     );
     assert_eq!(cell.run(), 0);

@@ -192,6 +192,14 @@ impl Backend {
     }
 }
 
+/// What is to be said of a card whose power limit was set below its own: it is held down, and so are its clocks.
+#[must_use]
+pub fn power_capped(facts: &BTreeMap<&'static str, String>) -> Option<String> {
+    let watts = |name: &str| crate::number::number(facts.get(name)?);
+    let (limit_w, own_w) = (watts("power_limit_w")?, watts("power_default_limit_w")?);
+    (limit_w < own_w).then(|| format!("the power limit is {limit_w} W, the card's own is {own_w} W"))
+}
+
 /// What Python prints between an exception and the one that was raised from it, lower case.
 const CHAINED: [&str; 2] =
     ["during handling of the above exception", "the above exception was the direct cause of the following"];

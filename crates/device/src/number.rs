@@ -6,16 +6,32 @@
 /// was not held off; neither 24 nor 240 would be right), infinities.
 #[must_use]
 pub fn number(text: &str) -> Option<f64> {
+    read(text).ok()
+}
+
+/// The same, with what stands there instead: the tool's words without their brackets, empty for nothing at all.
+///
+/// # Errors
+/// It is no number.
+pub fn read(text: &str) -> Result<f64, String> {
     let text = text.trim();
     let end =
         text.find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | '-' | '+'))).unwrap_or(text.len());
     let (digits, unit) = text.split_at(end);
     let unit = unit.trim();
     let is_unit = unit.len() <= 8 && unit.chars().all(|c| c.is_alphabetic() || matches!(c, '%' | '°' | '/'));
-    if !is_unit {
-        return None;
-    }
-    digits.parse().ok().filter(|value: &f64| value.is_finite())
+    let value = if is_unit { digits.parse().ok().filter(|value: &f64| value.is_finite()) } else { None };
+    value.ok_or_else(|| {
+        let is_comma = text.split_once(',').is_some_and(|(whole, part)| {
+            let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+            digits(whole.trim_start_matches('-')) && digits(part)
+        });
+        if is_comma {
+            format!("`{text}` has a decimal comma, a locale was not held off")
+        } else {
+            text.trim_start_matches('[').trim_end_matches(']').to_owned()
+        }
+    })
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 //! not there is missing evidence, not an error of the measurement: it says so once.
 
 pub mod amd_smi;
+mod json;
 pub mod mthreads_gmi;
 pub mod nvidia_smi;
 pub mod nvml;
@@ -48,13 +49,47 @@ pub struct Reading {
     pub throttle: Option<String>,
     /// Power limit in force, W.
     pub power_limit_w: Option<f64>,
+    /// Memory in use, MiB. What a driver keeps for itself counts with some tools and not with others.
+    pub mem_used_mib: Option<f64>,
+    /// Memory in all, MiB.
+    pub mem_total_mib: Option<f64>,
+    /// Why fields are absent, in the tool's words: `power_w: Unknown Error; util_pct: N/A`; and what else it said.
+    pub remark: Option<String>,
 }
 
 impl Reading {
     /// True if nothing but the index was told.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        *self == Self { index: self.index.clone(), ..Self::default() }
+        *self == Self { index: self.index.clone(), remark: self.remark.clone(), ..Self::default() }
+    }
+
+    /// A figure as a tool printed it; words in its place are remembered beside the column's name.
+    pub(crate) fn figure(&mut self, column: &str, text: &str) -> Option<f64> {
+        match crate::number::read(text) {
+            Ok(value) => Some(value),
+            Err(words) => {
+                if !words.is_empty() {
+                    self.note(&format!("{column}: {words}"));
+                }
+                None
+            }
+        }
+    }
+
+    /// Adds to the remark.
+    pub(crate) fn note(&mut self, text: &str) {
+        let remark = self.remark.get_or_insert_default();
+        if !remark.is_empty() {
+            remark.push_str("; ");
+        }
+        remark.push_str(text);
+    }
+
+    /// Free memory, MiB; none where the tool does not tell, which is neither free nor full.
+    #[must_use]
+    pub fn mem_free_mib(&self) -> Option<f64> {
+        Some(self.mem_total_mib? - self.mem_used_mib?)
     }
 
     /// True if heat or the power brake held the clock down: a round with such a reading is measured again.
@@ -144,6 +179,14 @@ impl SamplerKind {
             Self::AmdSmi => amd_smi::parse(stdout),
         }
     }
+
+    /// The same, with what the tool said instead where there is no reading.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn readings(self, program: &str, stdout: &str) -> Result<Vec<Reading>, TelemetryError> {
+        readings(program, self.parse(stdout), stdout)
+    }
 }
 
 /// A sampler, and what is to be said of the choice.
@@ -190,15 +233,16 @@ impl Sampler for Tool {
 
     fn sample(&mut self) -> Result<Vec<Reading>, TelemetryError> {
         let stdout = command::run(&self.argv, SAMPLING_LIMIT)?;
-        readings(&self.argv[0], self.kind.parse(&stdout), &stdout)
+        self.kind.readings(&self.argv[0], &stdout)
     }
 }
 
 /// The readings, or the error that says what the tool answered instead.
 fn readings(program: &str, readings: Vec<Reading>, stdout: &str) -> Result<Vec<Reading>, TelemetryError> {
     if readings.iter().all(Reading::is_empty) {
-        let said =
-            stdout.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("nothing").to_owned();
+        let said = json::fault(stdout).unwrap_or_else(|| {
+            stdout.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("nothing").to_owned()
+        });
         return Err(TelemetryError::NoReading { program: program.into(), said });
     }
     Ok(readings)

@@ -63,6 +63,9 @@ fn a_card_is_read_by_uuid_and_by_index() {
             util_pct: Some(87.0),
             throttle: Some("sw_power_cap+0x1000".into()),
             power_limit_w: Some(700.0),
+            mem_used_mib: Some(500.0),
+            mem_total_mib: Some(143_771.0),
+            remark: None,
         };
         assert_eq!(library.read(&card(Some("GPU-fake"))).unwrap(), expected);
         assert_eq!(library.read(&card(None)).unwrap(), expected);
@@ -90,6 +93,9 @@ fn what_a_card_does_not_answer_is_absent_and_the_rest_stays() {
         let reading = &sampler.sample().unwrap()[0];
         assert_eq!((reading.power_w, reading.util_pct), (None, None));
         assert_eq!((reading.temp_c, reading.sm_clock_mhz), (Some(41.0), Some(1980.0)));
+        assert_eq!(reading.mem_free_mib(), None);
+        let remark = reading.remark.as_deref().unwrap();
+        assert!(remark.starts_with("power_w: ") && remark.contains("; mem_used_mib: "), "{remark}");
     });
 }
 

@@ -21,6 +21,8 @@ pub struct ChosenCard {
     pub card: Card,
     /// Facts that are conditions.
     pub facts: BTreeMap<String, String>,
+    /// What is to be said of a power limit below the card's own.
+    pub capped: Option<String>,
 }
 
 impl From<ChosenCard> for RequestCard {
@@ -89,13 +91,14 @@ pub fn choose(
 }
 
 fn chosen(backend: &'static Backend, listed: ListedCard) -> ChosenCard {
+    let capped = switchback_device::backend::power_capped(&listed.facts);
     let facts = listed
         .facts
         .into_iter()
         .filter(|(field, _)| FIELDS.contains(field))
         .map(|(field, value)| (field.to_owned(), value))
         .collect();
-    ChosenCard { backend, card: listed.card, facts }
+    ChosenCard { backend, card: listed.card, facts, capped }
 }
 
 /// The cards of this machine on which a campaign that was begun earlier goes on, and what is to be said of that.

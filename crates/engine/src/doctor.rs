@@ -52,15 +52,23 @@ pub fn machine(
 fn card_finding(card: &crate::cards::ChosenCard) -> Finding {
     let name = card.card.name.clone().or_else(|| card.facts.get("device").cloned());
     let driver = card.facts.get("driver").map(|driver| format!(", driver {driver}")).unwrap_or_default();
-    Finding::ok(
-        "a card is there",
-        format!(
-            "{} {}: {}{driver}",
-            card.backend.name,
-            card.card.index,
-            name.as_deref().unwrap_or("no name told")
-        ),
-    )
+    let told = format!(
+        "{} {}: {}{driver}",
+        card.backend.name,
+        card.card.index,
+        name.as_deref().unwrap_or("no name told")
+    );
+    match capped(card) {
+        Some(finding) => Finding { detail: format!("{told}; {}", finding.detail), ..finding },
+        None => Finding::ok("a card is there", told),
+    }
+}
+
+/// A warning of a card that is held down by its power limit.
+pub(crate) fn capped(card: &crate::cards::ChosenCard) -> Option<Finding> {
+    let detail = format!("card {}: {}", card.card.index, card.capped.as_ref()?);
+    let hint = "`nvidia-smi --power-limit` sets it; rows of another limit are not comparable";
+    Some(Finding::warning("the card has its own power limit", detail, hint))
 }
 
 fn sampler(backend: &'static Backend, card: &switchback_model::card::Card) -> Finding {

@@ -116,7 +116,8 @@ pub fn prepare(ask: Ask, program: &Path) -> Result<Prepared, EngineError> {
         ask.operators
     };
     let operators = suite.resolve(&asked, &offered)?;
-    let findings = preflight::passed(preflight::check(suite.as_ref(), &operators, scratch.path()))?;
+    let mut findings = preflight::passed(preflight::check(suite.as_ref(), &operators, scratch.path()))?;
+    findings.extend(cards.iter().filter_map(crate::doctor::capped));
     let names: BTreeSet<&str> = operators.iter().map(|operator| operator.operator.as_str()).collect();
     if names.len() < operators.len() {
         return Err(EngineError::usage(

@@ -9,8 +9,8 @@ use crate::support::Sandbox;
 /// A tool that lists one card and reads it, in the place of `nvidia-smi`; the library is looked for first and knows no such card.
 const TOOL: &str = r#"#!/bin/sh
 case "$*" in
-*--query-gpu=index,uuid*) echo '0, GPU-cafe, Some Card, 580.1, 9.0, 700.00, 700.00, 700.00, 1980, 3201, 1980, 1980, Enabled, Disabled, 0:1' ;;
-*--query-gpu=index,clocks*) echo '0, 1980, 3201, 43, 477.68, 97, 0x0000000000000004, 700.00' ;;
+*--query-gpu=index,uuid*) echo '0, GPU-cafe, Some Card, 580.1, 9.0, 500.00, 700.00, 700.00, 1980, 3201, 1980, 1980, Enabled, Disabled, 0:1' ;;
+*--query-gpu=index,clocks*) echo '0, 1980, 3201, 43, 477.68, 97, 0x0000000000000004, 700.00, 500, 143771' ;;
 esac
 "#;
 
@@ -37,6 +37,9 @@ fn every_cell_s_readings_are_in_one_table_and_the_summary_says_what_they_cost() 
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let output = sandbox.command(&arguments).env("PATH", &path).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("card 0: the power limit is 500 W, the card's own is 700 W"), "{said}");
 
     let text = std::fs::read_to_string(sandbox.path("out/telemetry.tsv")).unwrap();
     assert!(text.starts_with(
@@ -107,7 +110,7 @@ fn tables_grow_cell_by_cell_and_a_killed_coordinator_loses_no_line_of_them() {
 const CLOCKED_TOOL: &str = r#"#!/bin/sh
 case "$*" in
 *--query-gpu=index,uuid*) echo '0, GPU-cafe, Some Card, 580.1, 9.0, 700.00, 700.00, 700.00, 1980, 3201, 1980, 1980, Enabled, Disabled, 0:1' ;;
-*--query-gpu=index,clocks*) echo "0, $(cat "${0%/*}/../notes/clock"), 3201, 43, 477.68, 97, 0x0000000000000004, 700.00" ;;
+*--query-gpu=index,clocks*) echo "0, $(cat "${0%/*}/../notes/clock"), 3201, 43, 477.68, 97, 0x0000000000000004, 700.00, 500, 143771" ;;
 esac
 "#;
 

@@ -1,6 +1,7 @@
 //! `amd-smi metric --json`: an array of cards, or an object that holds one under `gpu_data` (later versions).
 //!
-//! Written after AMD's documentation of the tool; not yet seen on a card.
+//! Written after AMD's documentation of the tool; not yet seen on a card. The older `rocm-smi --json` (an object a card,
+//! `card0`, with whole sentences as keys) is read too.
 
 use serde_json::Value;
 use switchback_model::card::Card;
@@ -12,7 +13,7 @@ use crate::number::number;
 #[must_use]
 pub fn argv(card: Option<&Card>) -> Vec<String> {
     let mut argv: Vec<String> =
-        ["amd-smi", "metric", "--usage", "--power", "--clock", "--temperature", "--json"]
+        ["amd-smi", "metric", "--usage", "--power", "--clock", "--temperature", "--mem-usage", "--json"]
             .map(String::from)
             .to_vec();
     if let Some(card) = card {
@@ -24,26 +25,66 @@ pub fn argv(card: Option<&Card>) -> Vec<String> {
 /// Reads the answer; a text that is not JSON holds no reading.
 #[must_use]
 pub fn parse(stdout: &str) -> Vec<Reading> {
-    cards(stdout).iter().filter_map(read_card).collect()
+    let readings: Vec<Reading> = cards(stdout).iter().filter_map(read_card).collect();
+    if readings.is_empty() { rocm_cards(stdout) } else { readings }
 }
 
 fn read_card(card: &Value) -> Option<Reading> {
-    let first = |places: &[&[&str]]| places.iter().find_map(|place| measure(card, place));
-    Some(Reading {
-        index: index(card)?,
-        sm_clock_mhz: first(&[&["clock", "gfx_0", "clk"]]),
-        mem_clock_mhz: first(&[&["clock", "mem_0", "clk"]]),
-        temp_c: first(&[&["temperature", "hotspot"], &["temperature", "edge"]]),
-        // The second die of a card reports none; its first shows the sum.
-        power_w: first(&[
-            &["power", "socket_power"],
-            &["power", "current_socket_power"],
-            &["power", "average_socket_power"],
-        ]),
-        util_pct: first(&[&["usage", "gfx_activity"]]),
-        throttle: None,
-        power_limit_w: first(&[&["power", "power_limit"]]),
-    })
+    let mut it = Reading { index: index(card)?, ..Reading::default() };
+    it.sm_clock_mhz = first(&mut it, "sm_clock_mhz", card, &[&["clock", "gfx_0", "clk"]]);
+    it.mem_clock_mhz = first(&mut it, "mem_clock_mhz", card, &[&["clock", "mem_0", "clk"]]);
+    it.temp_c = first(&mut it, "temp_c", card, &[&["temperature", "hotspot"], &["temperature", "edge"]]);
+    let power: [&[&str]; 3] =
+        [&["power", "socket_power"], &["power", "current_socket_power"], &["power", "average_socket_power"]];
+    it.power_w = first(&mut it, "power_w", card, &power);
+    it.util_pct = first(&mut it, "util_pct", card, &[&["usage", "gfx_activity"]]);
+    it.power_limit_w = first(&mut it, "power_limit_w", card, &[&["power", "power_limit"]]);
+    it.mem_used_mib = first(&mut it, "mem_used_mib", card, &[&["mem_usage", "used_vram"]]);
+    it.mem_total_mib = first(&mut it, "mem_total_mib", card, &[&["mem_usage", "total_vram"]]);
+    Some(it)
+}
+
+/// The first of some places that holds a figure; a word in one does not hide a figure in another.
+///
+/// The second die of a card reports no power (`N/A (Secondary die)`); its first shows the sum.
+fn first(reading: &mut Reading, column: &str, card: &Value, places: &[&[&str]]) -> Option<f64> {
+    let value = places.iter().find_map(|place| measure(card, place));
+    if value.is_none() {
+        let words = places.iter().find_map(|place| {
+            let value = place.iter().try_fold(card, |value, key| value.get(key))?;
+            value.get("value").unwrap_or(value).as_str()
+        });
+        if let Some(words) = words {
+            reading.figure(column, words);
+        }
+    }
+    value
+}
+
+/// The cards of `rocm-smi --json`.
+fn rocm_cards(stdout: &str) -> Vec<Reading> {
+    let Ok(Value::Object(answer)) = serde_json::from_str(stdout.trim()) else { return Vec::new() };
+    let mut readings: Vec<Reading> = answer
+        .iter()
+        .filter_map(|(name, card)| {
+            let index = name.strip_prefix("card").filter(|index| index.parse::<u32>().is_ok())?;
+            let mut it = Reading { index: index.to_owned(), ..Reading::default() };
+            let power: [&[&str]; 2] =
+                [&["Current Socket Graphics Package Power (W)"], &["Average Graphics Package Power (W)"]];
+            it.power_w = first(&mut it, "power_w", card, &power);
+            it.util_pct = first(&mut it, "util_pct", card, &[&["GPU use (%)"]]);
+            let temperature: [&[&str]; 2] =
+                [&["Temperature (Sensor junction) (C)"], &["Temperature (Sensor edge) (C)"]];
+            it.temp_c = first(&mut it, "temp_c", card, &temperature);
+            let mut mib =
+                |column, key: &str| first(&mut it, column, card, &[&[key]]).map(|it| it / 1_048_576.0);
+            let used = mib("mem_used_mib", "VRAM Total Used Memory (B)");
+            let total = mib("mem_total_mib", "VRAM Total Memory (B)");
+            Some(Reading { mem_used_mib: used, mem_total_mib: total, ..it })
+        })
+        .collect();
+    readings.sort_by_key(|reading| reading.index.parse::<u32>().unwrap_or(u32::MAX));
+    readings
 }
 
 /// The cards of an answer of `amd-smi … --json`.
@@ -90,8 +131,7 @@ mod tests {
             temp_c: Some(44.0),
             power_w: Some(17.0),
             util_pct: Some(12.0),
-            throttle: None,
-            power_limit_w: None,
+            ..Reading::default()
         };
         assert_eq!(parse(answer), [expected]);
     }
@@ -99,6 +139,7 @@ mod tests {
     #[test]
     fn a_second_die_has_no_power() {
         let readings = parse(r#"[{"gpu": 1, "power": {"socket_power": "N/A (Secondary die)"}}]"#);
-        assert_eq!(readings, [Reading { index: "1".into(), ..Reading::default() }]);
+        let remark = Some("power_w: N/A (Secondary die)".into());
+        assert_eq!(readings, [Reading { index: "1".into(), remark, ..Reading::default() }]);
     }
 }

@@ -1,30 +1,32 @@
 //! `mthreads-gmi -q --json`, the only machine-readable form it offers; values come with their units glued on.
+//!
+//! A version that does not know the flags answers with its text for people instead; both kinds are read ([`text`]).
+
+mod text;
 
 use serde_json::{Map, Value};
 use switchback_model::card::Card;
 
-use super::Reading;
-use crate::number::number;
+use super::{Reading, json};
 
 /// The command that reads one card, or all of them.
 #[must_use]
 pub fn argv(card: Option<&Card>) -> Vec<String> {
-    let mut argv: Vec<String> = ["mthreads-gmi", "-q", "-d", "TEMPERATURE,CLOCK,POWER,UTILIZATION", "--json"]
-        .map(String::from)
-        .to_vec();
+    let mut argv: Vec<String> =
+        ["mthreads-gmi", "-q", "-d", "TEMPERATURE,CLOCK,POWER,UTILIZATION,MEMORY", "--json"]
+            .map(String::from)
+            .to_vec();
     if let Some(card) = card {
         argv.extend(["-i".to_owned(), card.index.clone()]);
     }
     argv
 }
 
-/// Reads the answer, whatever stands before its first brace; a text that is not JSON holds no reading.
+/// Reads the answer, whatever stands before its first brace and after its last; a text that is neither JSON nor one of the
+/// tool's own forms holds no reading.
 #[must_use]
 pub fn parse(stdout: &str) -> Vec<Reading> {
-    let Some(start) = stdout.find('{') else { return Vec::new() };
-    // One value is taken and what follows it ignored.
-    let mut values = serde_json::Deserializer::from_str(&stdout[start..]).into_iter::<Value>();
-    let Some(Ok(answer)) = values.next() else { return Vec::new() };
+    let Some(answer) = json::first_object(stdout) else { return text::parse(stdout) };
     match answer.get("GPU") {
         Some(Value::Array(cards)) => cards.iter().filter_map(Value::as_object).map(read_card).collect(),
         Some(Value::Object(card)) => vec![read_card(card)],
@@ -36,16 +38,28 @@ fn read_card(card: &Map<String, Value>) -> Reading {
     let text = |section: &str, key: &str| {
         field(card, section)?.as_object().and_then(|it| field(it, key)).and_then(plain)
     };
-    let figure = |section, key| number(&text(section, key)?);
+    let mut it =
+        Reading { index: field(card, "Index").and_then(plain).unwrap_or_default(), ..Reading::default() };
+    let mut figure = |column, section, key| it.figure(column, &text(section, key).unwrap_or_default());
+    // `Memory` and `Total` stand below several sections, so each is asked for by its section.
+    let sm_clock_mhz = figure("sm_clock_mhz", "Clocks", "Graphics");
+    let mem_clock_mhz = figure("mem_clock_mhz", "Clocks", "Memory");
+    let temp_c = figure("temp_c", "Temperature", "GPU Current Temp");
+    let power_w = figure("power_w", "Power Readings", "Power Draw");
+    let util_pct = figure("util_pct", "Utilization", "Gpu");
+    let power_limit_w = figure("power_limit_w", "Power Readings", "Current Power Limit");
+    let mem_used_mib = figure("mem_used_mib", "FB Memory Usage", "Used");
+    let mem_total_mib = figure("mem_total_mib", "FB Memory Usage", "Total");
     Reading {
-        index: field(card, "Index").and_then(plain).unwrap_or_default(),
-        sm_clock_mhz: figure("Clocks", "Graphics"),
-        mem_clock_mhz: figure("Clocks", "Memory"),
-        temp_c: figure("Temperature", "GPU Current Temp"),
-        power_w: figure("Power Readings", "Power Draw"),
-        util_pct: figure("Utilization", "Gpu"),
-        throttle: None,
-        power_limit_w: figure("Power Readings", "Current Power Limit"),
+        sm_clock_mhz,
+        mem_clock_mhz,
+        temp_c,
+        power_w,
+        util_pct,
+        power_limit_w,
+        mem_used_mib,
+        mem_total_mib,
+        ..it
     }
 }
 
@@ -82,8 +96,8 @@ mod tests {
             temp_c: Some(36.0),
             power_w: Some(477.68),
             util_pct: Some(87.0),
-            throttle: None,
             power_limit_w: Some(950.0),
+            ..Reading::default()
         };
         assert_eq!(parse(S5000), std::slice::from_ref(&expected));
         assert_eq!(parse(&format!("driver 3.3.5\n{S5000}\ntrailer")), [expected]);
@@ -93,7 +107,8 @@ mod tests {
     fn a_missing_section_or_value_is_absent() {
         let readings =
             parse(r#"{"GPU": {"Index": 0, "Power Readings": {"Power Draw": "N/A"}, "Clocks": null}}"#);
-        assert_eq!(readings, [Reading { index: "0".into(), ..Reading::default() }]);
+        let remark = Some("power_w: N/A".into());
+        assert_eq!(readings, [Reading { index: "0".into(), remark, ..Reading::default() }]);
     }
 
     #[test]

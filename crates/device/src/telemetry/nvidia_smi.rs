@@ -4,7 +4,9 @@ use switchback_model::card::Card;
 
 use super::{Reading, SAMPLING_LIMIT, Sampler, TelemetryError, readings, throttle};
 use crate::command::{self, CommandError};
-use crate::number::number;
+
+/// The tool.
+const PROGRAM: &str = "nvidia-smi";
 
 /// The fields of the query, in the order of the columns of the answer.
 ///
@@ -18,13 +20,15 @@ pub const FIELDS: &[&str] = &[
     "utilization.gpu",
     "clocks_throttle_reasons.active",
     "power.limit",
+    "memory.used",
+    "memory.total",
 ];
 
 /// The command that reads `fields` of one card, by UUID where it has one, or of all cards.
 #[must_use]
 pub fn argv(fields: &[&str], card: Option<&Card>) -> Vec<String> {
     let mut argv = vec![
-        "nvidia-smi".to_owned(),
+        PROGRAM.to_owned(),
         format!("--query-gpu={}", fields.join(",")),
         "--format=csv,noheader,nounits".into(),
     ];
@@ -53,12 +57,14 @@ fn parse_line(fields: &[&str], line: &str) -> Option<Reading> {
     for (field, text) in fields.iter().zip(columns) {
         match *field {
             "index" => reading.index = text.into(),
-            "clocks.sm" => reading.sm_clock_mhz = number(text),
-            "clocks.mem" => reading.mem_clock_mhz = number(text),
-            "temperature.gpu" => reading.temp_c = number(text),
-            "power.draw" => reading.power_w = number(text),
-            "utilization.gpu" => reading.util_pct = number(text),
-            "power.limit" => reading.power_limit_w = number(text),
+            "clocks.sm" => reading.sm_clock_mhz = reading.figure("sm_clock_mhz", text),
+            "clocks.mem" => reading.mem_clock_mhz = reading.figure("mem_clock_mhz", text),
+            "temperature.gpu" => reading.temp_c = reading.figure("temp_c", text),
+            "power.draw" => reading.power_w = reading.figure("power_w", text),
+            "utilization.gpu" => reading.util_pct = reading.figure("util_pct", text),
+            "power.limit" => reading.power_limit_w = reading.figure("power_limit_w", text),
+            "memory.used" => reading.mem_used_mib = reading.figure("mem_used_mib", text),
+            "memory.total" => reading.mem_total_mib = reading.figure("mem_total_mib", text),
             _ => reading.throttle = throttle(text),
         }
     }
@@ -73,6 +79,7 @@ fn throttle(text: &str) -> Option<String> {
 
 /// Samples one card; a field that the driver does not know is asked for once and then left out.
 pub struct NvidiaSmi {
+    program: String,
     card: Card,
     fields: Vec<&'static str>,
 }
@@ -81,7 +88,13 @@ impl NvidiaSmi {
     /// A sampler of that card.
     #[must_use]
     pub fn new(card: Card) -> Self {
-        Self { card, fields: FIELDS.to_vec() }
+        Self::of_program(PROGRAM, card)
+    }
+
+    /// The same with a tool of another name or in another place.
+    #[must_use]
+    pub fn of_program(program: &str, card: Card) -> Self {
+        Self { program: program.into(), card, fields: FIELDS.to_vec() }
     }
 }
 
@@ -92,27 +105,42 @@ impl Sampler for NvidiaSmi {
 
     fn sample(&mut self) -> Result<Vec<Reading>, TelemetryError> {
         loop {
-            let said = match command::run(&argv(&self.fields, Some(&self.card)), SAMPLING_LIMIT) {
-                Ok(stdout) => {
-                    let answer = readings(self.name(), parse(&self.fields, &stdout), &stdout);
-                    if answer.is_ok() || !self.drop_refused(&stdout) {
-                        return answer;
-                    }
-                    continue;
+            let mut argv = argv(&self.fields, Some(&self.card));
+            argv[0].clone_from(&self.program);
+            let (answer, said) = match command::run(&argv, SAMPLING_LIMIT) {
+                Ok(stdout) => (readings(self.name(), parse(&self.fields, &stdout), &stdout), stdout),
+                Err(error @ CommandError::Status { .. }) => {
+                    let CommandError::Status { stdout, said, .. } = &error else { return Err(error.into()) };
+                    let said = format!("{said}\n{stdout}");
+                    (Err(error.into()), said)
                 }
-                Err(error) => error,
+                Err(error) => return Err(error.into()),
             };
-            let refused = match &said {
-                CommandError::Status { stdout, said, .. } => {
-                    self.drop_refused(stdout) || self.drop_refused(said)
-                }
-                CommandError::Start { .. } | CommandError::Deadline { .. } => false,
-            };
-            if !refused {
-                return Err(said.into());
+            if answer.is_ok() {
+                return answer;
+            }
+            if let Some((card, said)) = lost_card(&said) {
+                return Err(TelemetryError::CardLost { card, said });
+            }
+            if !self.drop_refused(&said) {
+                return answer;
             }
         }
     }
+}
+
+/// The card that an answer says is gone, by its place on the bus, and the sentence; the tool then tells of no card at all.
+#[must_use]
+pub fn lost_card(answer: &str) -> Option<(String, String)> {
+    answer.lines().map(str::trim).find_map(|line| {
+        let rest = line.strip_prefix("Unable to determine the device handle for ")?;
+        // `GPU 0000:BA:80.0: Unknown Error`, `GPU1: 0000:CB:00.0: Unknown Error` and the like.
+        let place = rest
+            .split([' ', ';'])
+            .map(|word| word.trim_end_matches(':'))
+            .find(|word| word.matches(':').count() == 2 && word.contains('.'))?;
+        Some((place.to_owned(), line.to_owned()))
+    })
 }
 
 impl NvidiaSmi {
@@ -154,7 +182,7 @@ mod tests {
     #[test]
     fn a_card_s_answer_to_our_query_is_read_whole() {
         // An idle H200, driver 580.159.04.
-        let readings = parse(FIELDS, "0, 345, 3201, 39, 77.94, 0, 0x0000000000000001, 700.00\n");
+        let readings = parse(FIELDS, "0, 345, 3201, 39, 77.94, 0, 0x0000000000000001, 700.00, 0, 143771\n");
         let expected = Reading {
             index: "0".into(),
             sm_clock_mhz: Some(345.0),
@@ -164,6 +192,9 @@ mod tests {
             util_pct: Some(0.0),
             throttle: Some("gpu_idle".into()),
             power_limit_w: Some(700.0),
+            mem_used_mib: Some(0.0),
+            mem_total_mib: Some(143_771.0),
+            remark: None,
         };
         assert_eq!(readings, [expected]);
     }

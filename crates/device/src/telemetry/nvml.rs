@@ -71,28 +71,35 @@ impl Library {
     /// # Errors
     /// The card is not there any more, or the library does not know it.
     pub fn read(&self, card: &Card) -> Result<Reading, TelemetryError> {
-        let failed = |error| failure(card, &error);
-        let device = self.device(card).map_err(failed)?;
-        let field = |value: Result<u32, NvmlError>| told(value).map_err(failed);
-        let throttle = match device.current_throttle_reasons_strict() {
-            Ok(reasons) => Ok(Some(reasons.bits())),
+        let device = self.device(card).map_err(|error| failure(card, &error))?;
+        let mut answers = Answers { card, reading: Reading::default() };
+        let index = answers.take("index", device.index())?;
+        let reasons = match device.current_throttle_reasons_strict() {
             // A reason that this library's header does not name yet.
-            Err(NvmlError::IncorrectBits(Bits::U64(bits))) => Ok(Some(bits)),
-            Err(error) => told(Err(error)).map_err(failed),
-        }?;
-        let watts = |milliwatts: Option<u32>| milliwatts.map(|it| f64::from(it) / 1000.0);
+            Err(NvmlError::IncorrectBits(Bits::U64(bits))) => Ok(bits),
+            answer => answer.map(|reasons| reasons.bits()),
+        };
         let whole = |value: Option<u32>| value.map(f64::from);
+        let watts = |milliwatts: Option<u32>| milliwatts.map(|it| f64::from(it) / 1000.0);
+        #[allow(clippy::cast_precision_loss, reason = "a card's memory is far below 2^53 bytes")]
+        let mib = |bytes: u64| bytes as f64 / 1_048_576.0;
+        let read = Reading {
+            index: index.map_or_else(|| card.index.clone(), |it| it.to_string()),
+            sm_clock_mhz: whole(answers.take("sm_clock_mhz", device.clock_info(Clock::SM))?),
+            mem_clock_mhz: whole(answers.take("mem_clock_mhz", device.clock_info(Clock::Memory))?),
+            temp_c: whole(answers.take("temp_c", device.temperature(TemperatureSensor::Gpu))?),
+            power_w: watts(answers.take("power_w", device.power_usage())?),
+            util_pct: whole(answers.take("util_pct", device.utilization_rates().map(|it| it.gpu))?),
+            throttle: answers.take("throttle", reasons)?.map(throttle::names),
+            power_limit_w: watts(answers.take("power_limit_w", device.power_management_limit())?),
+            ..Reading::default()
+        };
+        let memory = answers.take("mem_used_mib", device.memory_info())?;
         Ok(Reading {
-            index: told(device.index())
-                .map_err(failed)?
-                .map_or_else(|| card.index.clone(), |it| it.to_string()),
-            sm_clock_mhz: whole(field(device.clock_info(Clock::SM))?),
-            mem_clock_mhz: whole(field(device.clock_info(Clock::Memory))?),
-            temp_c: whole(field(device.temperature(TemperatureSensor::Gpu))?),
-            power_w: watts(field(device.power_usage())?),
-            util_pct: whole(field(device.utilization_rates().map(|it| it.gpu))?),
-            throttle: throttle.map(throttle::names),
-            power_limit_w: watts(field(device.power_management_limit())?),
+            mem_used_mib: memory.as_ref().map(|it| mib(it.used)),
+            mem_total_mib: memory.map(|it| mib(it.total)),
+            remark: answers.reading.remark,
+            ..read
         })
     }
 
@@ -107,19 +114,30 @@ impl Library {
     }
 }
 
-/// A card's answer; none where it does not answer that question, an error where it does not answer at all.
-fn told<T>(answer: Result<T, NvmlError>) -> Result<Option<T>, NvmlError> {
-    match answer {
-        Ok(value) => Ok(Some(value)),
-        Err(
-            error @ (NvmlError::GpuLost
-            | NvmlError::ResetRequired
-            | NvmlError::DriverNotLoaded
-            | NvmlError::Uninitialized
-            | NvmlError::LibRmVersionMismatch),
-        ) => Err(error),
-        // Not supported, not permitted, a symbol of a later library, an error that has no name.
-        Err(_) => Ok(None),
+/// A card's answers, and what it said in the place of those that it did not give.
+struct Answers<'a> {
+    card: &'a Card,
+    reading: Reading,
+}
+
+impl Answers<'_> {
+    /// An answer; none where the card does not answer that question, an error where it does not answer at all.
+    fn take<T>(&mut self, column: &str, answer: Result<T, NvmlError>) -> Result<Option<T>, TelemetryError> {
+        match answer {
+            Ok(value) => Ok(Some(value)),
+            Err(
+                error @ (NvmlError::GpuLost
+                | NvmlError::ResetRequired
+                | NvmlError::DriverNotLoaded
+                | NvmlError::Uninitialized
+                | NvmlError::LibRmVersionMismatch),
+            ) => Err(failure(self.card, &error)),
+            // Not supported, not permitted, a symbol of a later library, an error that has no name.
+            Err(error) => {
+                self.reading.note(&format!("{column}: {error}"));
+                Ok(None)
+            }
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use super::Reading;
 use crate::number::number;
 
 /// Names of the columns.
-pub const COLUMNS: [&str; 11] = [
+pub const COLUMNS: [&str; 14] = [
     "timestamp",
     "index",
     "sm_clock_mhz",
@@ -19,6 +19,9 @@ pub const COLUMNS: [&str; 11] = [
     "boot_id",
     "throttle",
     "power_limit_w",
+    "mem_used_mib",
+    "mem_total_mib",
+    "remark",
 ];
 
 /// A reading and when it was taken.
@@ -58,6 +61,9 @@ pub fn row(sample: &Sample) -> String {
         text(&sample.boot_id),
         text(reading.throttle.as_deref().unwrap_or_default()),
         figure(reading.power_limit_w),
+        figure(reading.mem_used_mib),
+        figure(reading.mem_total_mib),
+        text(reading.remark.as_deref().unwrap_or_default()),
     ];
     fields.join("\t") + "\n"
 }
@@ -78,15 +84,18 @@ fn read_row(columns: &[&str], line: &str) -> Sample {
         match *column {
             "timestamp" => sample.timestamp = text.into(),
             "index" => reading.index = text.into(),
-            "sm_clock_mhz" => reading.sm_clock_mhz = number(text),
-            "mem_clock_mhz" => reading.mem_clock_mhz = number(text),
-            "temp_c" => reading.temp_c = number(text),
-            "power_w" => reading.power_w = number(text),
-            "util_pct" => reading.util_pct = number(text),
+            "sm_clock_mhz" => reading.sm_clock_mhz = reading.figure(column, text),
+            "mem_clock_mhz" => reading.mem_clock_mhz = reading.figure(column, text),
+            "temp_c" => reading.temp_c = reading.figure(column, text),
+            "power_w" => reading.power_w = reading.figure(column, text),
+            "util_pct" => reading.util_pct = reading.figure(column, text),
             "monotonic_s" => sample.monotonic_s = number(text),
             "boot_id" => sample.boot_id = text.into(),
             "throttle" => reading.throttle = (!text.is_empty()).then(|| text.into()),
-            "power_limit_w" => reading.power_limit_w = number(text),
+            "power_limit_w" => reading.power_limit_w = reading.figure(column, text),
+            "mem_used_mib" => reading.mem_used_mib = reading.figure(column, text),
+            "mem_total_mib" => reading.mem_total_mib = reading.figure(column, text),
+            "remark" if !text.is_empty() => reading.note(text),
             _ => {}
         }
     }
@@ -120,7 +129,7 @@ mod tests {
             },
         };
         let line = row(&sample);
-        assert_eq!(line, "2026-09-10T07:41:12.250Z\t7\t1888\t\t\t477.68\t\t12.500\tb\tnone\t\n");
+        assert_eq!(line, "2026-09-10T07:41:12.250Z\t7\t1888\t\t\t477.68\t\t12.500\tb\tnone\t\t\t\t\n");
         assert_eq!(read(&(header() + &line)), [sample]);
     }
 
@@ -132,7 +141,10 @@ mod tests {
         let samples = read(text);
         assert_eq!(samples.len(), 2);
         assert_eq!((samples[0].reading.util_pct, samples[0].monotonic_s), (Some(87.0), None));
-        assert_eq!(samples[1].reading.power_w, None);
+        let torn = &samples[1].reading;
+        assert_eq!(torn.power_w, None);
+        let remark = "power_w: `24,0` has a decimal comma, a locale was not held off";
+        assert_eq!(torn.remark.as_deref(), Some(remark));
         assert_eq!(read(""), []);
     }
 }
