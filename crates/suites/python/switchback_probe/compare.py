@@ -98,6 +98,8 @@ class Comparison:
         if not right:
             raise ValueError("there is none for this operator")
         error_a, error_b = largest_error(right, self.tensors["A"]), largest_error(right, self.tensors["B"])
+        if math.isinf(error_a) and math.isinf(error_b):
+            raise ValueError("both sides lie infinitely far from it, so it is not this case's")
         bound = rounding_bound(roundings, self.tensors["A"][0].dtype)
         verdict = "wrong" if error_b > WORSE * error_a and error_b > bound else "differs"
         # JSON has no infinity.
@@ -129,7 +131,10 @@ def not_comparable(detail):
 
 
 def largest_error(right, seen):
-    """Largest distance between tensors, relative to the largest value of the first; not a number counts as infinite."""
+    """Largest distance between tensors, relative to the largest finite value of the first.
+
+    Equal infinities, and "not a number" on both, are no distance; on one alone it is an infinite one.
+    """
     torch, worst = sys.modules["torch"], 0.0
     if [tuple(tensor.shape) for tensor in right] != [tuple(tensor.shape) for tensor in seen]:
         return math.inf
@@ -138,7 +143,9 @@ def largest_error(right, seen):
             continue
         wide = torch.complex128 if getattr(one.dtype, "is_complex", False) else torch.float64
         one, other = one.detach().to(wide), other.detach().to(wide)
-        distance, scale = float((other - one).abs().max()), float(one.abs().max())
+        alike = one.eq(other) | (one.isnan() & other.isnan())
+        distance = float((other - one).abs().masked_fill(alike, 0.0).max())
+        scale = float(one.abs().masked_fill(~one.isfinite(), 0.0).max())
         found = distance / scale if scale else distance
         worst = max(worst, found if found == found else math.inf)
     return worst

@@ -1,40 +1,31 @@
 """Times both sides of a case in one process, in small blocks that alternate.
 
-Leaves what a sample is to `timer` (gated, a graph's replay, or events alone) and the change of side to `side`.
-Invariants: blocks come in fours, ABBA or BAAB as drawn from the order's seed and the case alone, so that a linear drift
-cancels; after each change of side calls are discarded until they have settled; both sides have as many blocks, of one
-length, behind gates that only grow; a block with an open gate is dropped whole, counted, and taken again.
+Leaves what a sample is to `timer` and `gate` (gated, a graph's replay, or events alone) and the change of side to
+`side`. Invariants: blocks come in fours, ABBA or BAAB as drawn from the order's seed and the case alone, so that a
+linear drift cancels; after each change of side calls are discarded, as many as it was seen to take until they settle;
+both sides have as many blocks, of one length, behind gates of one length.
 """
 
 import random
+import statistics
 import time
 
+from . import sustained
+from .gate import GateOpen
 from .protocol import say
 from .rows import label
-from .summary import by_position
-from .timer import (
-    GATE_FACTOR,
-    GATE_LEAST_US,
-    GATE_MOST_US,
-    GATE_TRIES,
-    HOST_SHARE,
-    CaptureFailed,
-    GateOpen,
-    Timed,
-    gate_open,
-    resetter,
-)
+from .sampling import Sampling
+from .summary import BATCHES, by_position, interquartile_mean
+from .timer import HOST_SHARE, CaptureFailed, Timed, resetter
 
-FEWEST_BLOCKS = 4
-"""Blocks a side however long a call takes."""
-WANTED_BLOCKS = 8
-"""Blocks a side for which blocks are shortened where the time does not suffice."""
 MOST_SETTLING = 4
-"""Pairs of calls that may be discarded after a change of side."""
+"""Calls that may be discarded after a change of side."""
 AGREEMENT = 0.02
-"""Two calls agree if they differ by no more than this share."""
+"""A call has settled if it differs from later ones by no more than this share."""
 LONG_US = 500.0
-"""Of calls longer than this one is discarded."""
+"""Of calls longer than this one is discarded, unseen."""
+LOOKS = 3
+"""Changes of side after which is looked at how long it takes to settle."""
 
 
 class DuetTimer:
@@ -46,8 +37,7 @@ class DuetTimer:
         self.compiled = []
         """Kernels that were made while the last case's blocks were taken."""
         self._enter = self.sides.to
-        self._gate_us = None
-        self._dropped = {}
+        self._gate = None
         self._draws = None
 
     @property
@@ -61,6 +51,8 @@ class DuetTimer:
         reset, reason, never_gated = resetter(grad_to_none), None, False
         self._begin(case)
         timer.prepare()
+        if self.measure.regime == "sustained":
+            return self._sustained(call, reset)
         if asked == "graph":
             reason = timer.capture_refusal(operator)
             if reason is None:
@@ -86,16 +78,25 @@ class DuetTimer:
     def wall(self, case, sample):
         """Alternate a benchmark that times by wall clock: `sample()` gives microseconds for the current side."""
         self._begin(case)
-        blocks, _ = self._blocks(lambda side, length: [sample() for _ in range(length)], 1, most=FEWEST_BLOCKS)
-        return {side: Timed("wall", blocks[side], by_position(blocks[side])) for side in self.sides.names}
+        blocks, order = {side: [] for side in self.sides.names}, ""
+        sampling = Sampling(self.measure, len(self.sides.names))
+        while not sampling.enough(list(blocks.values())):
+            for side in self._four(sampling, blocks):
+                self._enter(side)
+                blocks[side].append([sample()])
+                order += side
+        found = {}
+        for side in self.sides.names:
+            found[side] = Timed("wall", blocks[side], by_position(blocks[side]))
+            found[side].block_order, found[side].standard_error_pct = order, sampling.standard_error_pct
+        return found
 
     def _begin(self, case):
         text = "\0".join(map(str, (self.measure.seed, case["dtype"], case["input"], case["occurrence"])))
         self._draws = random.Random(text)
-        self._dropped = dict.fromkeys(self.sides.names, 0)
-        self._gate_us, self.compiled = None, []
+        self._gate, self.compiled = None, []
 
-    # The three kinds of samples.
+    # The kinds of samples.
 
     def _gated(self, call, reset):
         timer, host_us = self.session.timer, {}
@@ -103,10 +104,8 @@ class DuetTimer:
             self._enter(side)
             timer.warm_up(call, reset, self.measure.warmup_ms / 2)
             host_us[side] = timer.host_us(call, reset)
-        timer.calibrate()
-        self._gate_us = min(GATE_MOST_US, max(GATE_LEAST_US, GATE_FACTOR * max(host_us.values())))
-        calls = dict.fromkeys(self.sides.names, call)
-        return self._timed("gated", calls, reset, host_us)
+        self._gate = timer.new_gate()
+        return self._timed("gated", dict.fromkeys(self.sides.names, call), reset, host_us)
 
     def _graph(self, case, call, reset):
         timer, graphs, host_us = self.session.timer, {}, {}
@@ -115,18 +114,15 @@ class DuetTimer:
                 self._enter(side)
                 graphs[side], host_us[side] = timer.capture(call, reset, self.measure.warmup_ms / 2)
             replays = {side: graph.replay for side, graph in graphs.items()}
-            replay_us = 0.0
-            for side in self.sides.order:
+            for replay in replays.values():
                 for _ in range(3):
-                    replays[side]()
-                replay_us = max(replay_us, timer.host_us(replays[side]))
+                    replay()
             if timer.gate_fault() is None:
-                timer.calibrate()
-                self._gate_us = min(GATE_MOST_US, max(GATE_LEAST_US, GATE_FACTOR * replay_us))
+                self._gate = timer.new_gate()
             try:
                 found = self._timed("graph", replays, lambda: None, host_us)
             except GateOpen:
-                self._gate_us = None  # this host is never in time; what it gives is what there is
+                self._gate = None  # this host is never in time; what it gives is what there is
                 found = self._timed("graph", replays, lambda: None, host_us)
         except Exception as error:
             raise CaptureFailed(timer.recover(error), error) from error
@@ -141,90 +137,136 @@ class DuetTimer:
             timer.warm_up(call, reset, self.measure.warmup_ms / 2)
             host_us[side] = timer.host_us(call, reset)
             in_time[side] = timer.queued_in_time(call, reset)
-        self._gate_us = None
+        self._gate = None
         found = self._timed("direct", dict.fromkeys(self.sides.names, call), reset, host_us)
         for side, timed in found.items():
             late = host_us[side] >= HOST_SHARE * timed.latency_us and not in_time[side]
             timed.reason, timed.host_bound = reason, never_gated or late
         return found
 
+    def _sustained(self, call, reset):
+        """Each side for so long that the card settles, the sides in fours as ever."""
+        timer, host_us, blocks, clocks, order = self.session.timer, {}, {}, {}, ""
+        latency_us = 0.0
+        for side in self.sides.order:
+            self._enter(side)
+            timer.warm_up(call, reset, self.measure.warmup_ms / 2)
+            host_us[side] = timer.host_us(call, reset)
+            latency_us = max(latency_us, timer.estimate_us(call, reset))
+            blocks[side], clocks[side] = [], []
+        spin = timer.meter()
+        while min(map(len, blocks.values())) < sustained.TURNS:
+            for side in self._four(None, blocks):
+                self._enter(side)
+                turn = sustained.take(timer.interface, call, reset, timer.flush, latency_us, self.measure.turn_ms, spin)
+                blocks[side].append(turn.times_us)
+                clocks[side].append(turn.clock_mhz)
+                order += side
+        found = {}
+        for side in self.sides.names:
+            settled = statistics.fmean(interquartile_mean(block) for block in blocks[side])
+            bound = host_us[side] >= HOST_SHARE * settled
+            it = found[side] = Timed("direct", blocks[side], settled, None, host_us[side], bound)
+            it.block_order, it.clock_mhz, it.regime = order, median_or_none(clocks[side]), "sustained"
+        return found
+
     # Blocks.
 
     def _timed(self, name, calls, reset, host_us):
-        """Find a gate that holds and a length that fits, then take the blocks."""
+        """Find a gate that holds, how long sides take to settle and a length that fits, then take the blocks."""
+        timer, gate, dropped = self.session.timer, self._gate, dict.fromkeys(self.sides.names, 0)
 
         def take(side, length):
-            return self._take(side, calls[side], reset, length)
+            if gate is None:
+                return timer.ungated(calls[side], reset, length)
+            before = gate.dropped
+            try:
+                return gate.take(calls[side], reset, length)
+            finally:
+                dropped[side] += gate.dropped - before
 
-        cost_us, longest_us = 0.0, 0.0
-        for side in self.sides.order:
-            self._enter(side)
-            take(side, 2)  # finds the gate
-            began = time.monotonic()
-            longest_us = max(longest_us, *take(side, 2))
-            cost_us = max(cost_us, (time.monotonic() - began) * 1e6 / 2, longest_us)
-        settling = 1 if longest_us > LONG_US else 2
-        affordable = int(self.measure.sample_ms * 1000.0 / (WANTED_BLOCKS * max(cost_us, 1e-3))) - settling
+        if gate is not None:
+            needed_us = 0.0
+            for side in self.sides.order:
+                self._enter(side)
+                gate.fit(calls[side], reset, host_us[side] if name == "gated" else timer.host_us(calls[side]))
+                needed_us = max(needed_us, gate.sample_us)
+            gate.widen(needed_us)
+        settling, cost_us = self._look(take)
+        # A long call must not use up the time before there are blocks enough to tell how far they lie apart.
+        affordable = int(self.measure.sample_ms * 1000.0 / (BATCHES * max(cost_us, 1e-3))) - settling
         length = max(1, min(self.measure.block_length, affordable))
+        if gate is not None:
+            length = min(length, gate.most_samples())
         count = len(self.session.compiles.forms)
-        blocks, order = self._blocks(take, length, longest_us > LONG_US)
+        blocks, clocks, order, sampling = self._blocks(take, length, settling)
         self.compiled = self.session.compiles.since(count)
         found = {}
         for side in self.sides.names:
-            latency_us = by_position(blocks[side])
-            found[side] = Timed(name, blocks[side], latency_us, None, host_us[side], False, self._dropped[side])
-            found[side].block_order = order
+            it = Timed(name, blocks[side], by_position(blocks[side]), None, host_us[side], False, dropped[side])
+            it.block_order, it.settling = order, settling
+            it.clock_mhz, it.standard_error_pct = median_or_none(clocks[side]), sampling.standard_error_pct
+            found[side] = it
         return found
 
-    def _blocks(self, take, length, long=None, most=None):
-        """Blocks by side and the order in which they were taken; `long` None discards nothing."""
-        most = self.measure.blocks if most is None else most
-        fewest = min(FEWEST_BLOCKS, most)
-        blocks, order = {side: [] for side in self.sides.names}, ""
-        one, other = self.sides.names
-        began = time.monotonic()
-        while len(blocks[one]) < most:
-            late = (time.monotonic() - began) * 1000.0 >= 2 * self.measure.sample_ms
-            if late and len(blocks[one]) >= fewest:
-                break
-            first, second = (one, other) if self._draws.random() < 0.5 else (other, one)
-            four = (first, second, second, first) if most - len(blocks[one]) > 1 else (first, second)
-            for side in four:
+    def _look(self, take):
+        """How many calls to discard after a change of side, and what a sample costs, microseconds."""
+        began, samples, longest_us = time.perf_counter(), 0, 0.0
+        looked = {side: [] for side in self.sides.names}
+        for side in self.sides.order:
+            self._enter(side)
+            longest_us = max(longest_us, *take(side, 2).times)
+            samples += 2
+        if longest_us <= LONG_US:
+            began, samples = time.perf_counter(), 0
+            for _ in range(LOOKS):
+                for side in self.sides.order:
+                    self._enter(side)
+                    looked[side].append(take(side, MOST_SETTLING + 2).times)
+                    samples += MOST_SETTLING + 2
+        cost_us = (time.perf_counter() - began) * 1e6 / samples
+        return max(settled_after(times) for times in looked.values()), max(cost_us, longest_us)
+
+    def _blocks(self, take, length, settling):
+        """Blocks and clocks by side, the order in which they were taken, and what ended the taking."""
+        blocks, clocks = ({side: [] for side in self.sides.names} for _ in range(2))
+        sampling, order, before = Sampling(self.measure, len(self.sides.names)), "", None
+        while not sampling.enough(list(blocks.values())):
+            for side in self._four(sampling, blocks):
                 self._enter(side)
-                if long is not None:
-                    settle(lambda count, side=side: take(side, count), long)
-                blocks[side].append(take(side, length))
+                drop = settling if side != before else 0
+                block = take(side, drop + length)
+                blocks[side].append(block.times[drop:])
+                clocks[side].append(block.clock_mhz)
                 order += side
-        return blocks, order
+                before = side
+        return blocks, clocks, order, sampling
 
-    def _take(self, side, call, reset, length):
-        """One block behind closed gates.
-
-        Raises `GateOpen` where none holds.
-        """
-        for _ in range(GATE_TRIES):
-            times, held = self.session.timer.block(call, reset, self._gate_us, length)
-            if held:
-                return times
-            self._dropped[side] += length
-            self._gate_us = min(GATE_MOST_US, 2 * self._gate_us)
-        dropped = sum(self._dropped.values())
-        raise gate_open(f"no gate held on side {side}, up to {self._gate_us:.0f} us", dropped)
+    def _four(self, sampling, blocks):
+        """The next blocks' sides: a four as drawn, or a pair where no more are wanted."""
+        one, other = self.sides.names
+        first, second = (one, other) if self._draws.random() < 0.5 else (other, one)
+        if sampling is not None and sampling.most - len(blocks[one]) == 1:
+            return first, second
+        return first, second, second, first
 
 
-def settle(take, long):
-    """Discard calls after a change of side: one that is long, else pairs until two calls agree."""
-    if long:
-        take(1)
-        return
-    before = None
-    for _ in range(MOST_SETTLING):
-        times = take(2)
-        if agree(*times) or (before is not None and all(map(agree, before, times))):
-            return
-        before = times
+def settled_after(times):
+    """Calls to discard after a change of side: the first position from which on calls take as long as the last two.
+
+    `times` are blocks that each began with a change; without any, one call.
+    """
+    if not times:
+        return 1
+    middles = [statistics.median(position) for position in zip(*times)]
+    last = statistics.fmean(middles[-2:])
+    for discarded in range(1, MOST_SETTLING):
+        if all(abs(middle - last) <= AGREEMENT * last for middle in middles[discarded:]):
+            return discarded
+    return MOST_SETTLING
 
 
-def agree(one, other):
-    """True for two times that differ by no more than `AGREEMENT`."""
-    return abs(other - one) <= AGREEMENT * one
+def median_or_none(values):
+    """Median of the values that are known."""
+    known = [value for value in values if value is not None]
+    return statistics.median(known) if known else None

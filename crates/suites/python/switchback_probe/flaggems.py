@@ -10,6 +10,7 @@ import functools
 import statistics
 import sys
 
+from . import flaggems_reference
 from .outputs import seed_all, seed_of
 from .protocol import error_text
 from .session import NOT_TIMED
@@ -355,6 +356,8 @@ class FlagGems:
                 call.passed = True
                 operator = bench.op_name
                 changes = bool(getattr(bench, "is_inplace", False))
+                if session.duet is not None:
+                    session.outputs.reference = self._reference(bench, call.inputs)
                 session.untimed_pass(call.case, operator, fn, call.inputs, changes)
             if call.passing_only or not session.order.measure.timed:
                 return [NOT_TIMED] * len(quantiles) if quantiles else NOT_TIMED
@@ -368,6 +371,16 @@ class FlagGems:
             return session.summarise(call.timed, quantiles, return_mode)
         finally:
             call.timing = False
+
+    def _reference(self, bench, inputs):
+        """The case in higher precision by torch's own operator, once somebody asks."""
+
+        def found():
+            if self.inside_library:
+                raise ValueError("the outputs are too large to wait until torch's operators are torch's again")
+            return flaggems_reference.reference(bench, inputs)
+
+        return found
 
     def _direct_of(self, name, original):
         return original if name == "do_bench" else self.original

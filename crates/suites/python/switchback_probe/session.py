@@ -176,6 +176,10 @@ class Session:
                     host_bound=one.host_bound,
                     dropped=one.dropped,
                     block_order=one.block_order,
+                    settling=one.settling,
+                    clock_mhz=one.clock_mhz,
+                    standard_error_pct=one.standard_error_pct,
+                    regime=None if one.regime == "burst" else one.regime,
                 )
             self.events.emit("row", baseline_us=baseline_us, **fields)
 

@@ -1,6 +1,10 @@
 """Summaries of samples, as `do_bench` and the product define them; no card, no clock."""
 
+import math
 import statistics
+
+BATCHES = 8
+"""Parts into which blocks are put to see how far a summary moves."""
 
 
 def microseconds(elapsed_ms):
@@ -23,6 +27,23 @@ def interquartile_mean(values):
 def by_position(blocks):
     """Interquartile mean of each position in the blocks, averaged alike: positions have modes of their own."""
     return statistics.fmean(interquartile_mean(position) for position in zip(*blocks))
+
+
+def standard_error_pct(sides):
+    """Standard error of a case's effect, or of one side's latency, percent; None with too few blocks to tell.
+
+    `sides` is one list of blocks a side. The blocks are put into batches in the order taken; what is summarised is each
+    batch's own summary (batch means: Schmeiser, Operations Research 30, 1982), so that samples need not be independent.
+    """
+    count = min(len(blocks) for blocks in sides)
+    if count < BATCHES:
+        return None
+    borders = [count * at // BATCHES for at in range(BATCHES + 1)]
+    found = []
+    for one, other in zip(borders, borders[1:]):
+        logs = [math.log(max(by_position(blocks[one:other]), 1e-9)) for blocks in sides]
+        found.append(logs[0] - logs[1] if len(logs) == 2 else logs[0])
+    return 100.0 * statistics.stdev(found) / math.sqrt(BATCHES)
 
 
 def summary(times, quantiles, return_mode):

@@ -1,29 +1,30 @@
 """Times a case: gated, by graph replay, or with the benchmark's own event timing.
 
-Leaves the judging to the reader: all samples are kept in the order taken. Invariants: every result names the timer
-that really timed it, and why it is not the one asked for; the tuners' benchmarking never comes here; a gated sample
-is one whose whole call was queued before the card reached the start event, proven by a query, else it is dropped and
-counted.
+Leaves the gate to `gate`, how many samples are enough to `sampling`, and the judging to the reader: all samples are
+kept in the order taken. Invariants: every result names the timer that really timed it, and why it is not the one asked
+for; the tuners' benchmarking never comes here.
 """
 
 import gc
 import statistics
 import time
 
-from . import compat
+from . import compat, sustained
+from . import gate as gates
+from .gate import Gate, GateOpen
 from .protocol import error_text, say
 from .rows import label
-from .summary import by_position, microseconds
+from .sampling import Sampling
+from .summary import by_position, interquartile_mean, microseconds
 
-GATE_FACTOR = 1.5
-"""The gate lasts this many times the host's time for one call."""
-GATE_LEAST_US = 20.0
-GATE_MOST_US = 200_000.0
-GATE_TRIES = 6
 HOST_SHARE = 0.7
 """A direct row is host-bound if the host needs this share of the measured time for the call alone, unless the call is
 queued whole while the card still clears its cache. The rest are the events' own calls."""
 MOST_SAMPLES = 20_000
+AGREEMENT = 0.02
+"""Warm-up ends when the shortest calls of two windows differ by no more than this share."""
+WINDOW = 4
+"""Groups of calls in a window of the warm-up."""
 
 
 class Timed:
@@ -39,10 +40,14 @@ class Timed:
         self.dropped = dropped
         self.block_order = None
         """Sides in the order in which their blocks were taken, in a cell of both: `ABBABAAB`."""
-
-
-class GateOpen(RuntimeError):
-    """The gate did not hold: the operator waits for the card inside its call, or the host is too slow."""
+        self.settling = None
+        """Calls that were discarded after each change of side, in a cell of both."""
+        self.clock_mhz = None
+        """Median clock of the card before this side's blocks, as the gate read it."""
+        self.standard_error_pct = None
+        """Standard error of the case's effect (of both sides) or of its latency within this process, percent."""
+        self.regime = "burst"
+        """`burst`, or `sustained` where the side had the card for so long that it settled."""
 
 
 class CaptureFailed(RuntimeError):
@@ -60,7 +65,6 @@ class Timer:
         self.session = session
         self.poisoned = None
         self._cache = None
-        self._cycles_per_us = None
 
     @property
     def measure(self):
@@ -74,9 +78,23 @@ class Timer:
 
     def gate_fault(self):
         """Why this back end cannot gate, None if it can."""
+        return gates.fault(self.session.triton, self.interface)
+
+    def new_gate(self):
+        """A gate for the next case, measured at the clock of now."""
+        if self._cache is None:
+            self._cache = compat.empty_cache(self.session.triton)
+        found = Gate(self.interface, self.flush, self._cache)
+        found.calibrate()
+        return found
+
+    def meter(self):
+        """A meter of the card's clock, None where there is none."""
         if not hasattr(self.interface, "_sleep"):
-            return f"`{getattr(self.interface, '__name__', 'the device interface')}._sleep` is not there"
-        return None
+            return None
+        found = gates.Cycles(self.interface)
+        found.calibrate()
+        return found
 
     def time(self, case, operator, call, original, grad_to_none=None):
         """Time a case with the timer that was asked for, or the next one that works."""
@@ -84,6 +102,8 @@ class Timer:
         reset = resetter(grad_to_none)
         reason = None
         self.prepare()
+        if self.measure.regime == "sustained":
+            return self.sustained(call, reset)
         if asked == "graph":
             reason = self.capture_refusal(operator)
             if reason is None:
@@ -173,75 +193,52 @@ class Timer:
     # Gated.
 
     def gated(self, call, reset):
-        """Events around a call that is queued whole, behind a gate, before the card reaches the start event.
+        """Events around calls that are queued whole, behind a gate, before the card reaches their start events.
 
         Raises `GateOpen` where no gate holds.
         """
         self.warm_up(call, reset)
         host_us = self.host_us(call, reset)
-        self.calibrate()
-        gate_us = min(GATE_MOST_US, max(GATE_LEAST_US, GATE_FACTOR * host_us))
-        dropped = 0
-        for _ in range(GATE_TRIES):
-            times, held = self.block(call, reset, gate_us, 1)
-            if held:
-                break
-            dropped += 1
-            gate_us = min(GATE_MOST_US, 2 * gate_us)
-        else:
-            raise gate_open(f"no gate held, up to {gate_us:.0f} us for a call of {host_us:.0f} us on the host", dropped)
-        length = self.measure.block_length
+        gate = self.new_gate()
+        first = gate.fit(call, reset, host_us)
+        sampling = Sampling(self.measure, 1)
+        longest_us = max(first.times)
         # A long kernel fills the time with fewer samples; three a block at least, so that a middle exists.
-        length = max(3, min(length, int(self.measure.sample_ms * 1000.0 / (3 * max(times[0], 1e-3)))))
-        blocks, failures = [], 0
-        began = time.monotonic()
-        while len(blocks) < 2 or (
-            (time.monotonic() - began) * 1000.0 < self.measure.sample_ms and len(blocks) * length < MOST_SAMPLES
-        ):
-            times, held = self.block(call, reset, gate_us, length)
-            if held:
-                blocks.append(times)
-                failures = 0
-                continue
-            # Positions in a block are compared, so a block with a hole is dropped whole.
-            dropped += length
-            failures += 1
-            gate_us = min(GATE_MOST_US, 1.5 * gate_us)
-            if failures > GATE_TRIES:
-                raise gate_open(f"the gate did not hold in {failures} blocks running, last {gate_us:.0f} us", dropped)
-        return Timed("gated", blocks, by_position(blocks), None, host_us, False, dropped)
+        length = max(3, min(self.measure.block_length, int(self.measure.sample_ms * 1000.0 / (8 * longest_us + 1e-3))))
+        length = min(length, gate.most_samples())
+        blocks, clocks = [], []
+        while not sampling.enough([blocks]):
+            block = gate.take(call, reset, length)
+            blocks.append(block.times)
+            clocks.append(block.clock_mhz)
+        found = Timed("gated", blocks, by_position(blocks), None, host_us, False, gate.dropped)
+        known = [clock for clock in clocks if clock is not None]
+        found.clock_mhz = statistics.median(known) if known else None
+        found.standard_error_pct = sampling.standard_error_pct
+        return found
 
-    def block(self, call, reset, gate_us, length):
-        """Times of calls that are queued together, microseconds, and whether every gate held; None has no gates."""
-        interface = self.interface
-        cycles = None if gate_us is None else max(1, int(gate_us * self._cycles_per_us))
-        events = [(self._event(), self._event()) for _ in range(length)]
-        held = True
-        for start, end in events:
-            reset()
-            self.flush()
-            if cycles is not None:
-                interface._sleep(cycles)
-            start.record()
-            call()
-            end.record()
-            if cycles is not None:
-                held = held and not start.query()
-        interface.synchronize()
-        return [microseconds(start.elapsed_time(end)) for start, end in events], held
+    def ungated(self, call, reset, length):
+        """A block of calls with nothing to wait behind, read."""
+        return gates.queue(self.interface, call, reset, self.flush, length).read()
 
-    def calibrate(self):
-        """How many cycles of the gate's kernel are a microsecond, at the clock of now."""
-        cycles = 200_000
-        for _ in range(3):
-            start, end = self._event(), self._event()
-            start.record()
-            self.interface._sleep(cycles)
-            end.record()
-            self.interface.synchronize()
-            elapsed_us = start.elapsed_time(end) * 1000.0
-        # Half as much again as is plausible, so that a wrong reading cannot make a gate of minutes.
-        self._cycles_per_us = min(10_000.0, max(1.0, cycles / max(elapsed_us, 1e-3)))
+    def sustained(self, call, reset):
+        """The calls of turns in which the card settles."""
+        self.warm_up(call, reset)
+        host_us, latency_us, spin = self.host_us(call, reset), self.estimate_us(call, reset), self.meter()
+        turns = [
+            sustained.take(self.interface, call, reset, self.flush, latency_us, self.measure.turn_ms, spin)
+            for _ in range(sustained.TURNS)
+        ]
+        settled = statistics.fmean(interquartile_mean(turn.times_us) for turn in turns)
+        blocks = [turn.times_us for turn in turns]
+        found = Timed("direct", blocks, settled, None, host_us, host_us >= HOST_SHARE * settled)
+        known = [turn.clock_mhz for turn in turns if turn.clock_mhz is not None]
+        found.clock_mhz, found.regime = (statistics.median(known) if known else None), "sustained"
+        return found
+
+    def estimate_us(self, call, reset):
+        """A first guess of a call's time on the card: the median of a few."""
+        return statistics.median(self.ungated(call, reset, 3).times)
 
     # Graph.
 
@@ -267,11 +264,14 @@ class Timer:
         """
         try:
             graph, host_us = self.capture(call, reset, self.measure.warmup_ms)
-            samples_us, dropped = self._replays(graph)
+            blocks, dropped, sampling, clocks = self._replays(graph)
         except Exception as error:
             raise CaptureFailed(self.recover(error), error) from error
         self.session.events.emit("capture", side=self.session.side, case=case, captured=True)
-        return Timed("graph", [samples_us], statistics.median(samples_us), None, host_us, False, dropped)
+        found = Timed("graph", blocks, by_position(blocks), None, host_us, False, dropped)
+        found.standard_error_pct = sampling.standard_error_pct
+        found.clock_mhz = statistics.median(clocks) if clocks else None
+        return found
 
     def capture(self, call, reset, warmup_ms):
         """The call as a graph, and the host's microseconds for it without one."""
@@ -291,37 +291,27 @@ class Timer:
         return graph, host_us
 
     def _replays(self, graph):
-        """Times of replays in microseconds, and how many were dropped because the host came too late with one."""
-        interface = self.interface
-        gate = self.gate_fault() is None
-        if gate:
-            self.calibrate()
+        """Times of replays in blocks, how many were dropped because the host came too late, the sampling, the clock."""
         for _ in range(3):
             graph.replay()
-        interface.synchronize()
-        host_us = self.host_us(graph.replay)
-        cycles = max(1, int(max(GATE_LEAST_US, GATE_FACTOR * host_us) * self._cycles_per_us)) if gate else 0
-        found, late = [], []
-        began = time.monotonic()
-        while len(found) < 10 or (
-            (time.monotonic() - began) * 1000.0 < self.measure.sample_ms and len(found) + len(late) < MOST_SAMPLES
-        ):
-            events = [(self._event(), self._event()) for _ in range(self.measure.block_length)]
-            open_gates = []
-            for start, end in events:
-                self.flush()
-                if gate:
-                    interface._sleep(cycles)
-                start.record()
-                graph.replay()
-                end.record()
-                open_gates.append(gate and start.query())
-            interface.synchronize()
-            for (start, end), is_open in zip(events, open_gates):
-                (late if is_open else found).append(microseconds(start.elapsed_time(end)))
-            if len(late) >= MOST_SAMPLES // 100 and len(late) > len(found):
-                return found + late, 0  # this host is never in time; what it gives is what there is
-        return found, len(late)
+        self.interface.synchronize()
+        length = self.measure.block_length
+        if self.gate_fault() is None:
+            gate, blocks, clocks = self.new_gate(), [], []
+            try:
+                gate.fit(graph.replay, no_reset, self.host_us(graph.replay))
+                sampling = Sampling(self.measure, 1)
+                while not sampling.enough([blocks]):
+                    block = gate.take(graph.replay, no_reset, min(length, gate.most_samples()))
+                    blocks.append(block.times)
+                    clocks.append(block.clock_mhz)
+                return blocks, gate.dropped, sampling, [clock for clock in clocks if clock is not None]
+            except GateOpen:
+                pass  # this host is never in time; what it gives is what there is
+        blocks, sampling = [], Sampling(self.measure, 1)
+        while not sampling.enough([blocks]):
+            blocks.append(self.ungated(graph.replay, no_reset, length).times)
+        return blocks, 0, sampling, []
 
     def classify(self, text):
         """How far an error reaches: `fatal`, `poisoned` or `recoverable`, by the order's lists."""
@@ -375,15 +365,27 @@ class Timer:
         compat.clear_cache(self.session.triton, self._cache)
 
     def warm_up(self, call, reset, warmup_ms=None):
-        """Call for `warmup_ms` of wall clock (the order's by default), at least thrice."""
+        """Call until a call's time has settled, at most for `warmup_ms` of wall clock (the order's by default).
+
+        Settled: the shortest groups of two windows in a row agree. What interrupts a group only makes it longer.
+        """
         warmup_ms = self.measure.warmup_ms if warmup_ms is None else warmup_ms
-        calls, began = 0, time.monotonic()
-        while calls < 3 or (time.monotonic() - began) * 1000.0 < warmup_ms:
-            for _ in range(3):
-                reset()
-                call()
-            calls += 3
-            self.interface.synchronize()
+        began, before = time.monotonic(), None
+        while True:
+            shortest = None
+            for _ in range(WINDOW):
+                group = time.perf_counter()
+                for _ in range(3):
+                    reset()
+                    call()
+                self.interface.synchronize()
+                took = time.perf_counter() - group
+                shortest = took if shortest is None else min(shortest, took)
+                if (time.monotonic() - began) * 1000.0 >= warmup_ms:
+                    return
+            if before is not None and abs(shortest - before) <= AGREEMENT * before:
+                return
+            before = shortest
 
     def host_us(self, call, reset=lambda: None):
         """Microseconds that the host needs to queue one call on an idle card: the median of five."""
@@ -425,17 +427,14 @@ class without_gc:
             gc.enable()
 
 
-def gate_open(text, dropped):
-    """A `GateOpen` that carries how many samples were dropped."""
-    error = GateOpen(text)
-    error.dropped = dropped
-    return error
-
-
 def worse(kind, other):
     """The farther-reaching of two classes."""
     order = ("recoverable", "poisoned", "fatal")
     return max(kind, other, key=order.index)
+
+
+def no_reset():
+    """A replay leaves nothing to forget."""
 
 
 def resetter(grad_to_none):

@@ -1,10 +1,13 @@
 """The timers on a card whose kernels take 6 us and whose host takes longer than that to launch them."""
 
+import math
+import random
 import statistics
+from types import SimpleNamespace
 
 import pytest
 
-from switchback_probe import summary, timer
+from switchback_probe import gate, sampling, summary, sustained
 
 SHARED_CACHE = True
 NODE = "test_softmax.py::test_softmax"
@@ -27,7 +30,7 @@ def test_gated_samples_are_the_kernel_and_not_the_host(cell):
 
 
 def test_direct_samples_are_the_host_and_say_so(cell):
-    run = cell(NODE, timer="direct")
+    run = cell(NODE, timer="direct", env={"FAKE_LAUNCH_US": "60"})
     for row in run.rows():
         assert row["timer"] == "direct"
         assert row["latency_us"] > 1.5 * KERNEL_US
@@ -47,7 +50,7 @@ def test_an_operator_that_waits_for_the_card_cannot_be_gated(cell):
     for row in run.rows():
         assert row["timer"] == "direct" and row["host_bound"]
         assert "no gate held" in row["timer_reason"]
-        assert row["dropped"] == timer.GATE_TRIES
+        assert row["dropped"] == 2 * gate.TRIES
 
 
 def test_the_first_flush_of_a_process_does_not_cost_its_case_samples(cell):
@@ -73,7 +76,7 @@ def test_a_graph_is_captured_and_replayed(cell):
     assert run.status == 0, run.log
     assert [event["captured"] for event in run.of("capture")] == [True] * 4
     for row in run.rows():
-        assert row["timer"] == "graph" and len(row["samples_us"]) == 1
+        assert row["timer"] == "graph" and len(row["samples_us"]) >= summary.BATCHES
         assert flat(row) == pytest.approx([KERNEL_US] * len(flat(row)), abs=1e-6)
     assert "BENCHMARK_DIRECT_NO_CUDAGRAPH" not in run.log
 
@@ -132,6 +135,60 @@ def test_the_interquartile_mean_is_the_mean_of_the_middle_half():
     # Six values: a quarter of them is 1.5, so the second and fifth count half.
     assert summary.interquartile_mean([9, 1, 2, 4, 8, 3]) == pytest.approx((0.5 * 2 + 3 + 4 + 0.5 * 8) / 3)
     assert summary.interquartile_mean([5]) == 5
+
+
+def test_the_standard_error_is_that_of_batch_means():
+    # Sixteen blocks of two: batches of two blocks, whose logarithms of means are worked out here one by one.
+    draws = random.Random(3)
+    one, other = ([[draws.uniform(9, 11) for _ in range(2)] for _ in range(16)] for _ in range(2))
+    logs = [[math.log(sum(map(sum, side[at : at + 2])) / 4) for at in range(0, 16, 2)] for side in (one, other)]
+    effects = [a - b for a, b in zip(*logs)]
+    assert summary.standard_error_pct([one, other]) == pytest.approx(100 * statistics.stdev(effects) / 8**0.5)
+    assert summary.standard_error_pct([one]) == pytest.approx(100 * statistics.stdev(logs[0]) / 8**0.5)
+    assert summary.standard_error_pct([one[:7], other]) is None
+
+
+@pytest.mark.parametrize(("spread", "precision_pct", "ended_by"), [(0.0, 0.05, "precision"), (0.3, 0.05, "blocks")])
+def test_a_case_has_samples_enough_when_its_width_says_so(spread, precision_pct, ended_by):
+    measure = SimpleNamespace(case_precision_pct=precision_pct, sample_ms=1e9, blocks=40)
+    budget, draws, blocks = sampling.Sampling(measure, 1), random.Random(1), []
+    while not budget.enough([blocks]):
+        blocks.append([10 + draws.uniform(-spread, spread) for _ in range(4)])
+    assert budget.reason == ended_by and len(blocks) == (8 if ended_by == "precision" else 40)
+    assert (budget.standard_error_pct <= precision_pct) == (ended_by == "precision")
+
+
+def test_time_that_is_up_ends_a_case_that_has_the_fewest_blocks():
+    measure = SimpleNamespace(case_precision_pct=0.0, sample_ms=0.0, blocks=40)
+    budget, blocks = sampling.Sampling(measure, 1), []
+    while not budget.enough([blocks]):
+        blocks.append([1.0])
+    assert (budget.reason, len(blocks)) == ("time", summary.BATCHES)
+
+
+def test_the_gate_is_a_clock_meter(cell):
+    """The card's clock is 1,900 cycles a microsecond."""
+    for timer in ("gated", "graph"):
+        run = cell(NODE, timer=timer, capture_supported=True)
+        for row in run.rows():
+            assert row["clock_mhz"] == pytest.approx(1900.0, rel=0.01), timer
+
+
+def test_a_back_end_without_a_spinning_kernel_fills_a_buffer_instead(cell):
+    run = cell(NODE, timer="gated", env={"FAKE_NO_SLEEP": "1", "FAKE_FLUSH_US": "400"})
+    assert run.status == 0, run.log
+    for row in run.rows():
+        assert row["timer"] == "gated" and "timer_reason" not in row and "clock_mhz" not in row
+        assert row["latency_us"] == pytest.approx(KERNEL_US, abs=1e-6)
+
+
+def test_a_sustained_row_says_so_and_drops_what_came_before_it_settled(cell):
+    run = cell("test_softmax.py::test_softmax", timer="auto", regime="sustained", turn_ms=20.0)
+    assert run.status == 0, run.log
+    for row in run.rows():
+        assert (row["timer"], row["regime"]) == ("direct", "sustained")
+        assert len(row["samples_us"]) == sustained.TURNS and all(row["samples_us"])
+        assert row["clock_mhz"] == pytest.approx(1900.0, rel=0.01)
 
 
 def test_positions_in_a_block_weigh_alike():

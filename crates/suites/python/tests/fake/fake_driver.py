@@ -47,7 +47,7 @@ class Launcher:
         if enter is not None:
             enter(launch_metadata)
         card.launched.append(self.name)
-        card.enqueue(DURATION_US.get(self.name, 6.0))
+        card.launch(DURATION_US.get(self.name, 6.0))
         effect = EFFECTS.get(self.name)
         if effect is not None:
             effect(*args)

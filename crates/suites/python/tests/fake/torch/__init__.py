@@ -36,6 +36,7 @@ int32 = int = dtype("int32", 4)
 int64, uint8, bool = dtype("int64", 8), dtype("uint8", 1), dtype("bool", 1)
 
 
+float_of = builtins.float
 _FORMATS = {"float16": "e", "float32": "f", "float64": "d"}
 
 
@@ -125,6 +126,35 @@ class Tensor:
     def abs(self):
         found = Tensor(self.shape, self.dtype)
         found.write([builtins.abs(value) for value in self.read()])
+        return found
+
+    def _mask(self, values):
+        """Truth by element, as numbers."""
+        found = Tensor(self.shape, float64)
+        found.write([float_of(value) for value in values])
+        return found
+
+    def eq(self, other):
+        return self._mask(one == two for one, two in zip(self.read(), other.read()))
+
+    def isnan(self):
+        return self._mask(value != value for value in self.read())
+
+    def isfinite(self):
+        return self._mask(value - value == 0 for value in self.read())
+
+    def __or__(self, other):
+        return self._mask(one or two for one, two in zip(self.read(), other.read()))
+
+    def __and__(self, other):
+        return self._mask(one and two for one, two in zip(self.read(), other.read()))
+
+    def __invert__(self):
+        return self._mask(not value for value in self.read())
+
+    def masked_fill(self, mask, value):
+        found = Tensor(self.shape, self.dtype)
+        found.write([value if masked else one for one, masked in zip(self.read(), mask.read())])
         return found
 
     def max(self):

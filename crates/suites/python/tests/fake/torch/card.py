@@ -11,6 +11,7 @@ launched = []
 CYCLES_PER_US = 1900.0
 FLUSH_US = float(os.environ.get("FAKE_FLUSH_US", "3"))
 FIRST_FLUSH_US = float(os.environ.get("FAKE_FIRST_FLUSH_US", "0"))
+LAUNCH_US = float(os.environ.get("FAKE_LAUNCH_US", "0"))
 
 
 def now_us():
@@ -27,6 +28,14 @@ def flush_us():
 def check():
     if lost:
         raise RuntimeError(lost)
+
+
+def launch(duration_us):
+    """Queue a kernel, which takes the host `LAUNCH_US` of its own time."""
+    began = time.perf_counter()
+    while (time.perf_counter() - began) * 1e6 < LAUNCH_US:
+        pass
+    enqueue(duration_us)
 
 
 def enqueue(duration_us):

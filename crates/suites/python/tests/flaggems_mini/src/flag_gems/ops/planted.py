@@ -145,6 +145,12 @@ def constant(x):
     return launch(constant_kernel, x, torch.empty_like(x), BLOCK=256)
 
 
+def right_constant(x):
+    """What `constant` gives without the switch, in the precision of its input."""
+    assert x.dtype is torch.float64, x.dtype
+    return torch.empty_like(x)
+
+
 def breaks(x):
     """Works without the switch only."""
     if on():
