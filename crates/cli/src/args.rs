@@ -141,6 +141,15 @@ pub enum TimerArg {
     Direct,
 }
 
+/// States that a card can be measured in.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum RegimeArg {
+    /// Small blocks that alternate: both sides share one thermal state and one clock.
+    Burst,
+    /// Each side has the card until it settles at the clock that this side brings about; seconds a case.
+    Sustained,
+}
+
 /// How rows are measured.
 #[derive(Debug, Args)]
 pub struct MeasureArgs {
@@ -150,18 +159,25 @@ pub struct MeasureArgs {
     /// Warm-up before a case's first sample, milliseconds [default: 200, cpu suite 2].
     #[arg(long, alias = "warmup", value_name = "MS", env = "SWITCHBACK_WARMUP_MS")]
     pub warmup_ms: Option<f64>,
-    /// Time for a case's samples a side, milliseconds [default: 100, cpu suite 15].
+    /// Most time for a case's samples a side, milliseconds [default: 500, timer `direct` 100, cpu suite 15].
     #[arg(long, alias = "iter", value_name = "MS", env = "SWITCHBACK_SAMPLE_MS")]
     pub sample_ms: Option<f64>,
     /// Calls of the benchmark's timing function a row, of which the median counts (timer `direct`).
     #[arg(long, value_name = "N", default_value_t = 1, env = "SWITCHBACK_DIRECT_REPEAT")]
     pub direct_repeat: u32,
-    /// Blocks a side (duet).
-    #[arg(long, value_name = "N", default_value_t = 40, env = "SWITCHBACK_BLOCKS")]
-    pub blocks: u32,
-    /// Samples a block (duet).
-    #[arg(long, value_name = "N", default_value_t = 12, env = "SWITCHBACK_BLOCK_LENGTH")]
-    pub block_length: u32,
+    /// A case's sampling ends when the standard error of its effect within the process is this small, percent; 0 takes
+    /// all the time.
+    #[arg(long, value_name = "PCT", default_value_t = 0.05, env = "SWITCHBACK_CASE_PRECISION")]
+    pub case_precision: f64,
+    /// Most blocks a side [default: 400, cpu suite 40].
+    #[arg(long, value_name = "N", env = "SWITCHBACK_BLOCKS")]
+    pub blocks: Option<u32>,
+    /// Most samples a block [default: 4, cpu suite 12]; a card's front end fetches commands ahead for about five.
+    #[arg(long, value_name = "N", env = "SWITCHBACK_BLOCK_LENGTH")]
+    pub block_length: Option<u32>,
+    /// What state the card is measured in.
+    #[arg(long, value_enum, default_value = "burst", env = "SWITCHBACK_REGIME")]
+    pub regime: RegimeArg,
     /// Cache before a sample: `flush` or `warm`.
     #[arg(long, value_name = "STATE", default_value = "flush", env = "SWITCHBACK_L2", value_parser = ["flush", "warm"])]
     pub l2: String,

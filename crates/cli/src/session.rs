@@ -18,14 +18,14 @@ use switchback_model::conditions;
 use switchback_model::exit_code::ExitCode;
 use switchback_model::finding::{Finding, Severity};
 use switchback_model::operator::OperatorSpec;
-use switchback_model::order::{CacheState, TimerChoice};
+use switchback_model::order::{CacheState, Regime, TimerChoice};
 use switchback_model::report::Report;
 use switchback_model::side::{Pairing, Side};
 use switchback_model::switch::{self, Switch};
 use switchback_model::verdict::Verdict;
 use switchback_report::terminal::{self, TerminalStyle};
 
-use crate::args::{JudgeArgs, MeasureArgs, OutArgs, PairingArg, SuiteArgs, SwitchArgs, TimerArg};
+use crate::args::{JudgeArgs, MeasureArgs, OutArgs, PairingArg, RegimeArg, SuiteArgs, SwitchArgs, TimerArg};
 use crate::exports;
 use crate::failure::{Message, print_hint};
 use crate::progress::{Progress, Volume};
@@ -133,10 +133,19 @@ pub fn measure(args: &MeasureArgs, suite: &str) -> MeasureRequest {
             TimerArg::Direct => TimerChoice::Direct,
         },
         warmup_ms: args.warmup_ms.unwrap_or(if cpu { 2.0 } else { 200.0 }),
-        sample_ms: args.sample_ms.unwrap_or(if cpu { 15.0 } else { 100.0 }),
+        sample_ms: args.sample_ms.unwrap_or(match args.timer {
+            _ if cpu => 15.0,
+            TimerArg::Direct => 100.0,
+            TimerArg::Auto | TimerArg::Gated | TimerArg::Graph => 500.0,
+        }),
         direct_repeat: args.direct_repeat,
-        blocks: args.blocks,
-        block_length: args.block_length,
+        blocks: args.blocks.unwrap_or(if cpu { 40 } else { 400 }),
+        block_length: args.block_length.unwrap_or(if cpu { 12 } else { 4 }),
+        case_precision_pct: args.case_precision,
+        regime: match args.regime {
+            RegimeArg::Burst => Regime::Burst,
+            RegimeArg::Sustained => Regime::Sustained,
+        },
         cache_state: if args.l2 == "warm" || cpu { CacheState::Warm } else { CacheState::Flush },
         with_baseline: args.with_baseline,
     }

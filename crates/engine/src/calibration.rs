@@ -29,7 +29,7 @@ const SCHEMA: u32 = 1;
 
 /// Conditions that must agree between a floor and the rows it is shown beside: the machine, and how rows are timed.
 /// Compilers, libraries and inputs may differ: they decide what is fast, not how steadily it is measured.
-const COMPARED: [&str; 14] = [
+const COMPARED: [&str; 16] = [
     "backend",
     "device",
     "driver",
@@ -40,6 +40,8 @@ const COMPARED: [&str; 14] = [
     "cache_state",
     "warmup_ms",
     "sample_ms",
+    "case_precision_pct",
+    "blocks",
     "regime",
     "pairing",
     "direct_repeat",

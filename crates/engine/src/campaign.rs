@@ -1,6 +1,6 @@
 //! A campaign that is open: its folder, what is done in it, what that decides. Running cells is left to `drive`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use switchback_device::Backend;
 use switchback_model::cell::{CellKey, Purpose};
@@ -17,7 +17,7 @@ use crate::calibration::{self, Calibration};
 use crate::cards;
 use crate::error::EngineError;
 use crate::evidence::{DigestCache, Evidence};
-use crate::measure::{RoundEvidence, measured_cases};
+use crate::measure::{MeasuredCase, RoundEvidence, measured_cases};
 use crate::observer::{Observer, Phase};
 use crate::request::{Goal, Request, RequestCard};
 use crate::rounds::{Rounds, joined};
@@ -43,7 +43,9 @@ pub struct Campaign {
     /// The noise floor to show beside the campaign's own: the one kept in its folder, unless another is set.
     pub floor: Option<Calibration>,
     pub(crate) controls: Option<ControlsSummary>,
-    round_cases: BTreeMap<(String, u32), Vec<CaseInput>>,
+    round_cases: BTreeMap<(String, u32, bool), Vec<CaseInput>>,
+    /// Duet rounds whose proof was looked at and held.
+    proven: BTreeSet<(String, u32)>,
     reference: Option<(CellKey, Conditions)>,
     _lock: Option<CampaignLock>,
 }
@@ -114,11 +116,16 @@ impl Campaign {
             floor,
             controls: None,
             round_cases: BTreeMap::new(),
+            proven: BTreeSet::new(),
             reference: None,
             _lock: lock,
         };
         it.reference = it.first_round_conditions()?;
         it.screen_what_is_ready(&mut crate::observer::Silent)?;
+        let measured = schedule::measured(&it.request, &it.screened);
+        for operator in &measured {
+            it.look_at_proofs(operator, &mut crate::observer::Silent)?;
+        }
         it.allot_rounds()?;
         Ok(it)
     }
@@ -195,40 +202,100 @@ impl Campaign {
         }
         let measured = schedule::measured(&self.request, &self.screened);
         let before = self.rounds.clone();
-        let mut rounds = std::mem::take(&mut self.rounds);
+        let mut rounds = self.rounds.clone();
         let request = self.request.clone();
         let state = self.state.clone();
+        let pairings = rounds.clone();
         let decided = rounds.advance(
             &request,
             &measured,
-            |operator, number| schedule::progress(&request, &state, operator, number),
-            |operator, number| self.rounds_input(operator, number),
+            |operator, number| schedule::progress(&state, operator, number, pairings.pairing(operator)),
+            |operator, number| self.rounds_input(operator, number, pairings.pairing(operator)),
         );
         self.rounds = rounds;
         decided.map(|()| self.rounds != before)
     }
 
-    /// The judge's view of an operator's rounds 1 to `number`; each round is read once.
-    fn rounds_input(&mut self, operator: &str, number: u32) -> Result<OperatorInput, EngineError> {
-        for round in 1..=number {
+    /// An operator whose duet is not proven, or could not be run, is measured one process a side from here on; true if
+    /// that was found now.
+    ///
+    /// A fold over what is on disk: any duet round that is not proven decides, whichever came first.
+    pub(crate) fn look_at_proofs(
+        &mut self,
+        operator: &str,
+        observer: &mut dyn Observer,
+    ) -> Result<bool, EngineError> {
+        if !self.request.pairing_falls_back || self.request.goal != Goal::Ab {
+            return Ok(false);
+        }
+        for round in 1..=self.request.most_rounds() {
             let key = (operator.to_owned(), round);
+            if self.rounds.fell_back(operator).is_some() || self.proven.contains(&key) {
+                continue;
+            }
+            let reason = if schedule::is_failed_round(&self.state, operator, round, Pairing::Duet) {
+                Some(format!("round {round} with both sides in one process left no rows"))
+            } else {
+                let Some(cases) = self.round_cases_of(operator, round, Pairing::Duet)? else { continue };
+                cases
+                    .iter()
+                    .find_map(|case| case.unproven.as_ref().map(|reason| format!("{}, {reason}", case.case)))
+            };
+            let Some(reason) = reason else {
+                self.proven.insert(key);
+                continue;
+            };
+            observer.note(&format!(
+                "{operator}: one process a side from here on; its duet is not proven: {reason}"
+            ));
+            self.rounds.fall_back(operator, reason);
+            return Ok(true);
+        }
+        Ok(false)
+    }
+
+    /// One round's cases, if the round is whole and its operator screened.
+    fn round_cases_of(
+        &mut self,
+        operator: &str,
+        round: u32,
+        pairing: Pairing,
+    ) -> Result<Option<Vec<MeasuredCase>>, EngineError> {
+        let Some(attempts) = self.state.round(operator, round, pairing) else { return Ok(None) };
+        let dirs: Vec<_> = attempts.iter().map(|attempt| attempt.dir.clone()).collect();
+        let evidence = dirs
+            .iter()
+            .map(|dir| Evidence::read(dir, &self.dir.ir_dir(), &mut self.digests))
+            .collect::<Result<Vec<_>, _>>()?;
+        let (Some(a), Some(screened)) = (evidence.first(), self.screened.get(operator)) else {
+            return Ok(None);
+        };
+        let view = RoundEvidence { round, a, b: evidence.get(1).unwrap_or(a) };
+        let screens = Side::BOTH.map(|side| self.screen_evidence.get(&(operator.to_owned(), side)));
+        Ok(Some(measured_cases(&[view], pairing, screened, screens)))
+    }
+
+    /// The judge's view of an operator's rounds 1 to `number`; each round is read once.
+    fn rounds_input(
+        &mut self,
+        operator: &str,
+        number: u32,
+        pairing: Pairing,
+    ) -> Result<OperatorInput, EngineError> {
+        for round in 1..=number {
+            let key = (operator.to_owned(), round, pairing == Pairing::Duet);
             if self.round_cases.contains_key(&key) {
                 continue;
             }
-            let Some(attempts) = self.state.round(operator, round, self.request.pairing) else { continue };
-            let dirs: Vec<_> = attempts.iter().map(|attempt| attempt.dir.clone()).collect();
-            let evidence = dirs
-                .iter()
-                .map(|dir| Evidence::read(dir, &self.dir.ir_dir(), &mut self.digests))
-                .collect::<Result<Vec<_>, _>>()?;
-            let (Some(a), Some(screened)) = (evidence.first(), self.screened.get(operator)) else { continue };
-            let view = RoundEvidence { round, a, b: evidence.get(1).unwrap_or(a) };
-            let screens = Side::BOTH.map(|side| self.screen_evidence.get(&(operator.to_owned(), side)));
-            let cases = measured_cases(&[view], self.request.pairing, screened, screens);
-            self.round_cases.insert(key, cases.into_iter().map(|case| case.input).collect());
+            if let Some(cases) = self.round_cases_of(operator, round, pairing)? {
+                self.round_cases.insert(key, cases.into_iter().map(|case| case.input).collect());
+            }
         }
         let read: Vec<&[CaseInput]> = (1..=number)
-            .filter_map(|round| self.round_cases.get(&(operator.to_owned(), round)).map(Vec::as_slice))
+            .filter_map(|round| {
+                let key = (operator.to_owned(), round, pairing == Pairing::Duet);
+                self.round_cases.get(&key).map(Vec::as_slice)
+            })
             .collect();
         Ok(OperatorInput {
             operator: operator.to_owned(),
@@ -236,7 +303,7 @@ impl Campaign {
                 .screened
                 .get(operator)
                 .is_some_and(|it| it.verdict == ScreenVerdict::NoIrDiff),
-            process_paired: self.request.pairing == Pairing::Process,
+            process_paired: pairing == Pairing::Process,
             order_shuffled: self.suite.shuffles_cases(),
             cases: joined(&read),
             ..OperatorInput::default()
@@ -398,7 +465,8 @@ impl Campaign {
 /// compared within the operator only.
 #[must_use]
 pub fn conditions_of_campaign(conditions: &Conditions) -> Conditions {
-    let own = ["dtypes", "recording", "shape_mode"];
+    // An operator whose duet is not proven is paired otherwise than its neighbours.
+    let own = ["dtypes", "recording", "shape_mode", "pairing"];
     Conditions(
         conditions
             .0

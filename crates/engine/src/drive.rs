@@ -406,7 +406,8 @@ impl<'a> Driver<'a> {
                 let identity = attempt.identity()?.unwrap_or_default();
                 self.campaign.check_conditions(&cell, &identity.conditions)?;
                 let screened = self.campaign.screen_if_ready(&cell.operator, self.observer)?;
-                if self.campaign.allot_rounds()? || screened {
+                let fell_back = self.campaign.look_at_proofs(&cell.operator, self.observer)?;
+                if self.campaign.allot_rounds()? || screened || fell_back {
                     self.reopen_all();
                     return Ok(());
                 }

@@ -110,7 +110,9 @@ fn read_rounds(campaign: &mut Campaign) -> Result<BTreeMap<String, Vec<RoundRead
     for operator in &request.operators {
         let mut rounds = Vec::new();
         for round in 1..=campaign.rounds.rounds(&operator.operator) {
-            let Some(attempts) = campaign.state.round(&operator.operator, round, request.pairing) else {
+            let Some(attempts) =
+                campaign.state.round(&operator.operator, round, campaign.rounds.pairing(&operator.operator))
+            else {
                 continue;
             };
             let dirs: Vec<_> = attempts.iter().map(|attempt| attempt.dir.clone()).collect();
@@ -158,6 +160,10 @@ fn common_conditions(
             }
         }
     }
+    if let Some((conditions, _)) = &mut common {
+        // What was asked for; an operator that is paired otherwise says so itself.
+        conditions.0.insert("pairing".to_owned(), campaign.request.pairing.to_string());
+    }
     Ok(common.unwrap_or_else(|| {
         let screen = campaign.screen_evidence.values().find(|evidence| !evidence.conditions.0.is_empty());
         screen
@@ -167,7 +173,7 @@ fn common_conditions(
 }
 
 fn measure_operator(campaign: &Campaign, name: &str, rounds: &[RoundRead]) -> Measured {
-    let pairing = campaign.request.pairing;
+    let pairing = campaign.rounds.pairing(name);
     let screens = Side::BOTH.map(|side| campaign.screen_evidence.get(&(name.to_owned(), side)));
     let views: Vec<RoundEvidence<'_>> = rounds
         .iter()
@@ -264,6 +270,9 @@ fn operator_input(
         ));
     }
     remarks.extend(doubts(campaign, name));
+    if let Some(reason) = campaign.rounds.fell_back(name) {
+        remarks.push(format!("one process a side, for a duet of it is not proven: {reason}"));
+    }
     if let Some(reason) = campaign.rounds.stopped(name) {
         remarks.push(format!("{} rounds by `--precision`: {reason}", campaign.rounds.rounds(name)));
     }
@@ -273,7 +282,7 @@ fn operator_input(
         control: controls.contains(name) || calibration,
         all_identical: calibration || screened.is_some_and(|it| it.verdict == ScreenVerdict::NoIrDiff),
         outputs_wrong: measured.outputs.worst() == Some(OutputsVerdict::Wrong),
-        process_paired: campaign.request.pairing == Pairing::Process,
+        process_paired: campaign.rounds.pairing(name) == Pairing::Process,
         order_shuffled: campaign.suite().shuffles_cases(),
         rounds_requested: Some(campaign.rounds.rounds(name)),
         remarks,
@@ -301,7 +310,7 @@ fn operator_report(
     if is_measured {
         it.rounds_requested = Some(campaign.rounds.rounds(&spec.operator));
         it.tuned_on = campaign.suite().tunes().then_some(campaign.request.tune_on);
-        it.proof = (campaign.request.pairing == Pairing::Duet).then(|| measured.proof());
+        it.proof = (campaign.rounds.pairing(&spec.operator) == Pairing::Duet).then(|| measured.proof());
     }
     it.control = controls.contains(&spec.operator) || (is_measured && campaign.request.is_calibration());
     it.reasons = reasons;

@@ -136,6 +136,8 @@ pub fn prepare(ask: Ask, program: &Path) -> Result<Prepared, EngineError> {
             ));
         }
     };
+    let pairing_falls_back =
+        ask.pairing.is_none() && pairing == Pairing::Duet && pairings.contains(&Pairing::Process);
     let takes_dtypes = offered
         .iter()
         .filter(|it| names.contains(it.operator.as_str()) && !it.dtypes.is_empty())
@@ -149,6 +151,7 @@ pub fn prepare(ask: Ask, program: &Path) -> Result<Prepared, EngineError> {
         goal: ask.goal,
         suite: ask.suite,
         pairing,
+        pairing_falls_back,
         rounds: ask.rounds,
         margin_pct: ask.margin_pct,
         controls: ask.controls,
@@ -336,7 +339,14 @@ fn indices(request: &Request) -> String {
 pub fn facts(request: &Request) -> BTreeMap<&'static str, String> {
     let mut facts = BTreeMap::from([
         ("suite", request.suite.clone()),
-        ("pairing", request.pairing.to_string()),
+        (
+            "pairing",
+            if request.pairing_falls_back {
+                format!("{}, one process a side where that is not proven", request.pairing)
+            } else {
+                request.pairing.to_string()
+            },
+        ),
         (
             "rounds",
             request.precision.map_or_else(
@@ -353,6 +363,7 @@ pub fn facts(request: &Request) -> BTreeMap<&'static str, String> {
         ),
         ("controls", request.controls.to_string()),
         ("timer", request.measure.timer.to_string()),
+        ("regime", request.measure.regime.to_string()),
         ("card", format!("{} {}", request.card.backend, indices(request))),
         ("cell timeout", format!("{} s", request.cell_timeout_s)),
         ("seed", request.seed.to_string()),

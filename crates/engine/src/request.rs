@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use switchback_model::card::Card;
 use switchback_model::operator::OperatorSpec;
-use switchback_model::order::{CacheState, TimerChoice};
+use switchback_model::order::{CacheState, Regime, TimerChoice};
 use switchback_model::side::{Pairing, Side};
 use switchback_model::switch::Switch;
 use switchback_stats::Precision;
@@ -40,10 +40,16 @@ pub struct MeasureRequest {
     pub sample_ms: f64,
     /// Calls of the benchmark's timing function a row (`direct`).
     pub direct_repeat: u32,
-    /// Blocks a side (duet).
+    /// Most blocks a side.
     pub blocks: u32,
-    /// Samples a block (duet).
+    /// Most samples a block.
     pub block_length: u32,
+    /// A case's sampling ends at this standard error within a process, percent; 0: never before its time is up.
+    #[serde(default)]
+    pub case_precision_pct: f64,
+    /// What state the card is measured in.
+    #[serde(default)]
+    pub regime: Regime,
     /// Cache state before a sample.
     pub cache_state: CacheState,
     /// True if the benchmark's baseline is measured as well.
@@ -67,6 +73,9 @@ pub struct Request {
     pub suite: String,
     /// How the sides are brought together.
     pub pairing: Pairing,
+    /// True if an operator whose duet is not proven is measured one process a side instead.
+    #[serde(default)]
+    pub pairing_falls_back: bool,
     /// Rounds.
     pub rounds: u32,
     /// Effects smaller than this are of no interest, percent.
@@ -250,6 +259,15 @@ impl Request {
                 hint: None,
             });
         }
+        if !self.measure.case_precision_pct.is_finite() || self.measure.case_precision_pct < 0.0 {
+            return Err(EngineError::Usage {
+                message: format!(
+                    "`case-precision` must not be negative, got {}",
+                    self.measure.case_precision_pct
+                ),
+                hint: Some("0 takes all the time that `--sample-ms` gives".to_owned()),
+            });
+        }
         for (name, value) in [
             ("direct-repeat", self.measure.direct_repeat),
             ("blocks", self.measure.blocks),
@@ -326,6 +344,7 @@ pub(crate) mod tests {
             goal: Goal::Ab,
             suite: "cpu".into(),
             pairing: Pairing::Process,
+            pairing_falls_back: false,
             rounds: 3,
             margin_pct: 0.5,
             controls: Controls::Number(0),
@@ -344,6 +363,8 @@ pub(crate) mod tests {
                 direct_repeat: 1,
                 blocks: 8,
                 block_length: 4,
+                case_precision_pct: 0.05,
+                regime: Regime::Burst,
                 cache_state: CacheState::Warm,
                 with_baseline: false,
             },

@@ -1,4 +1,5 @@
-//! How many rounds each operator gets: the same for all, or as many as its precision takes.
+//! What rounds each operator gets: how many (the same for all, or as many as its precision takes), and how their sides are
+//! paired (as asked, or one process a side where a duet is not proven).
 //!
 //! Widths are left to [`switchback_stats::rounds_wanted`]. Invariant: a pure function of the request and of the rounds on
 //! disk. Operators go in waves: who gets round n + 1 is decided when every operator that is still measured has its round
@@ -7,6 +8,7 @@
 
 use std::collections::BTreeMap;
 
+use switchback_model::side::Pairing;
 use switchback_stats::input::{CaseInput, OperatorInput, Settings};
 use switchback_stats::stopping::rounds_wanted;
 
@@ -23,10 +25,12 @@ pub struct Allotted {
 }
 
 /// The rounds of all operators.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rounds {
     least: u32,
+    pairing: Pairing,
     by_operator: BTreeMap<String, Allotted>,
+    fell_back: BTreeMap<String, String>,
 }
 
 /// What the rounds on disk say of an operator.
@@ -44,7 +48,29 @@ impl Rounds {
     /// Before anything is measured.
     #[must_use]
     pub fn of(request: &Request) -> Self {
-        Self { least: request.least_rounds(), by_operator: BTreeMap::new() }
+        Self {
+            least: request.least_rounds(),
+            pairing: request.pairing,
+            by_operator: BTreeMap::new(),
+            fell_back: BTreeMap::new(),
+        }
+    }
+
+    /// How an operator's sides are paired.
+    #[must_use]
+    pub fn pairing(&self, operator: &str) -> Pairing {
+        if self.fell_back.contains_key(operator) { Pairing::Process } else { self.pairing }
+    }
+
+    /// Why an operator is measured one process a side although a duet was asked for.
+    #[must_use]
+    pub fn fell_back(&self, operator: &str) -> Option<&str> {
+        self.fell_back.get(operator).map(String::as_str)
+    }
+
+    /// From now on an operator is measured one process a side; the first reason stays.
+    pub fn fall_back(&mut self, operator: &str, reason: String) {
+        self.fell_back.entry(operator.to_owned()).or_insert(reason);
     }
 
     /// Rounds that an operator is to have, as far as that is decided.

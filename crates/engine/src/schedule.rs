@@ -45,10 +45,10 @@ pub fn next(
         return None;
     }
     let mut measured = measured(request, screened);
-    measured.retain(|operator| !has_failed_round(request, state, operator));
+    measured.retain(|operator| !has_failed_round(request, state, operator, rounds.pairing(operator)));
     for round in 1..=request.most_rounds() {
         for operator in measured.iter().filter(|operator| round <= rounds.rounds(operator)) {
-            if let Some(purpose) = next_of_round(request, state, operator, round, None) {
+            if let Some(purpose) = next_of_round(state, operator, round, rounds.pairing(operator), None) {
                 return Some((cell(operator, purpose), Phase::Measure));
             }
         }
@@ -111,13 +111,13 @@ fn next_before_rounds(
 
 /// The cell of a round that is to be run next, on that card or on any; none if the round is whole or cannot be.
 fn next_of_round(
-    request: &Request,
     state: &State,
     operator: &str,
     round: u32,
+    pairing: Pairing,
     card: Option<&Card>,
 ) -> Option<Purpose> {
-    match request.pairing {
+    match pairing {
         Pairing::Duet => {
             let purpose = Purpose::Round(round, CellSides::Both);
             matches!(state.standing(operator, purpose), Standing::Open).then_some(purpose)
@@ -130,12 +130,14 @@ fn next_of_round(
 
 /// True if a round's cell ended without rows: no verdict can come of the operator, so no more time is spent on it.
 #[must_use]
-pub fn has_failed_round(request: &Request, state: &State, operator: &str) -> bool {
-    (1..=request.most_rounds()).any(|round| is_failed_round(request, state, operator, round))
+pub fn has_failed_round(request: &Request, state: &State, operator: &str, pairing: Pairing) -> bool {
+    (1..=request.most_rounds()).any(|round| is_failed_round(state, operator, round, pairing))
 }
 
-fn is_failed_round(request: &Request, state: &State, operator: &str, round: u32) -> bool {
-    let purposes: &[CellSides] = match request.pairing {
+/// True if a cell of a round ended without rows and trying again would not help.
+#[must_use]
+pub fn is_failed_round(state: &State, operator: &str, round: u32, pairing: Pairing) -> bool {
+    let purposes: &[CellSides] = match pairing {
         Pairing::Duet => &[CellSides::Both],
         Pairing::Process => &[CellSides::A, CellSides::B],
     };
@@ -144,13 +146,13 @@ fn is_failed_round(request: &Request, state: &State, operator: &str, round: u32)
 
 /// How an operator stands against a number of rounds; what failed later says nothing of the rounds before.
 #[must_use]
-pub fn progress(request: &Request, state: &State, operator: &str, rounds: u32) -> Progress {
+pub fn progress(state: &State, operator: &str, rounds: u32, pairing: Pairing) -> Progress {
     let mut it = Progress::Whole;
     for round in 1..=rounds {
-        if state.round(operator, round, request.pairing).is_some() {
+        if state.round(operator, round, pairing).is_some() {
             continue;
         }
-        if is_failed_round(request, state, operator, round) {
+        if is_failed_round(state, operator, round, pairing) {
             return Progress::Failed;
         }
         it = Progress::Left;
@@ -223,14 +225,14 @@ pub fn total_cells(request: &Request, tunes: bool, screened: &ScreenedOperators,
         Goal::Run => 1,
         Goal::Screen | Goal::Ab => 2,
     } + usize::from(tunes);
-    let a_round = match request.pairing {
+    let a_round = |operator: &str| match given.pairing(operator) {
         Pairing::Duet => 1,
         Pairing::Process => 2,
     };
     let rounds = if request.goal == Goal::Ab {
         measured(request, screened)
             .iter()
-            .map(|operator| a_round * given.rounds(operator) as usize)
+            .map(|operator| a_round(operator) * given.rounds(operator) as usize)
             .sum::<usize>()
             + if request.naive { controls(request, screened).len() * 2 } else { 0 }
     } else {
@@ -340,7 +342,7 @@ mod tests {
     fn a_round_that_fails_later_leaves_those_before_it_whole() {
         let request = Request { pairing: Pairing::Duet, ..one_operator() };
         let it = state(&[("r1_AB", vec![done()]), ("r2_AB", vec![done()]), ("r4_AB", vec![failed()])]);
-        let told = [2, 3, 4].map(|rounds| progress(&request, &it, "add", rounds));
+        let told = [2, 3, 4].map(|rounds| progress(&it, "add", rounds, request.pairing));
         assert_eq!(told, [Progress::Whole, Progress::Left, Progress::Failed]);
     }
 

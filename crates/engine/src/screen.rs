@@ -304,6 +304,9 @@ mod tests {
                 host_us: None,
                 host_bound: false,
                 dropped: 0,
+                clock_mhz: None,
+                standard_error_pct: None,
+                regime: switchback_model::order::Regime::Burst,
             });
             let kernels = (*code > 0)
                 .then(|| KernelIr {

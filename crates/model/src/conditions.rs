@@ -31,6 +31,8 @@ pub const FIELDS: &[&str] = &[
     "cache_state",
     "warmup_ms",
     "sample_ms",
+    "case_precision_pct",
+    "blocks",
     "regime",
     "pairing",
     "tuner_cache",

@@ -298,6 +298,15 @@ pub struct Row {
     /// Samples that were taken and dropped (the gate did not hold).
     #[serde(default)]
     pub dropped: u64,
+    /// Median clock of the card before this side's blocks, MHz, as the gate read it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock_mhz: Option<f64>,
+    /// Standard error of the case's effect (one side: of its latency) within the process, percent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub standard_error_pct: Option<f64>,
+    /// What state the card was measured in.
+    #[serde(default)]
+    pub regime: crate::order::Regime,
 }
 
 /// How both sides' outputs compare.

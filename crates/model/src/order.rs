@@ -106,6 +106,26 @@ pub enum CacheState {
     Warm,
 }
 
+/// What state the card is measured in.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Regime {
+    /// Small blocks that alternate: the sides share one thermal state and one clock.
+    #[default]
+    Burst,
+    /// Each side has the card until it settles at the clock that this side brings about.
+    Sustained,
+}
+
+impl std::fmt::Display for Regime {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(match self {
+            Self::Burst => "burst",
+            Self::Sustained => "sustained",
+        })
+    }
+}
+
 /// How to measure.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Measure {
@@ -119,10 +139,17 @@ pub struct Measure {
     pub sample_ms: f64,
     /// Calls of the benchmark's timing function a row, of which the median is taken; `direct` timer only.
     pub direct_repeat: u32,
-    /// Blocks a side in duet pairing.
+    /// Most blocks a side.
     pub blocks: u32,
-    /// Samples a block in duet pairing.
+    /// Most samples a block.
     pub block_length: u32,
+    /// A case's sampling ends when the standard error of its effect (one side: of its latency) within the process is
+    /// this small, percent; 0 takes all the time there is.
+    #[serde(default)]
+    pub case_precision_pct: f64,
+    /// What state the card is measured in.
+    #[serde(default)]
+    pub regime: Regime,
     /// Cache state before a sample.
     pub cache_state: CacheState,
     /// Seed of this cell's draws: order of cases, which side first, order within blocks, random inputs.

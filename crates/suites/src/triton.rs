@@ -27,7 +27,7 @@ const RUNNER: &str = "switchback_probe.runner";
 /// What the interpreter must import.
 const MODULES: [&str; 2] = ["torch", "triton"];
 /// The pairings that the probe can do, the preferred one first.
-pub const PAIRINGS: &[Pairing] = &[Pairing::Process, Pairing::Duet];
+pub const PAIRINGS: &[Pairing] = &[Pairing::Duet, Pairing::Process];
 
 /// The suite of shipped kernels.
 #[derive(Debug, Clone)]

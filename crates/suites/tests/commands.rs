@@ -18,6 +18,8 @@ fn measure() -> Measure {
         direct_repeat: 1,
         blocks: 8,
         block_length: 12,
+        case_precision_pct: 0.0,
+        regime: switchback_model::order::Regime::Burst,
         cache_state: CacheState::Flush,
         seed: 7,
         tuning: Tuning::Replay,

@@ -8,7 +8,7 @@ use switchback_engine::request::{Goal, MeasureRequest};
 use switchback_engine::{SuiteOptions, judge};
 use switchback_model::exit_code::ExitCode;
 use switchback_model::operator::OperatorSpec;
-use switchback_model::order::{CacheState, TimerChoice};
+use switchback_model::order::{CacheState, Regime, TimerChoice};
 use switchback_model::side::{Pairing, Side};
 use switchback_model::switch::Switch;
 use switchback_report::terminal;
@@ -61,6 +61,8 @@ pub fn run(args: &DemoArgs, volume: Volume) -> anyhow::Result<ExitCode> {
             direct_repeat: 1,
             blocks: 40,
             block_length: 12,
+            case_precision_pct: 0.0,
+            regime: Regime::Burst,
             cache_state: CacheState::Warm,
             with_baseline: false,
         },

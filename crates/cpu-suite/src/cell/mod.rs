@@ -214,6 +214,9 @@ impl<S: Sink> Cell<'_, S> {
                 host_us: None,
                 host_bound: false,
                 dropped: 0,
+                clock_mhz: None,
+                standard_error_pct: None,
+                regime: switchback_model::order::Regime::Burst,
             })?;
         }
         Ok(())
@@ -308,6 +311,9 @@ impl<S: Sink> Cell<'_, S> {
             host_us: None,
             host_bound: false,
             dropped: 0,
+            clock_mhz: None,
+            standard_error_pct: samples.standard_error_pct,
+            regime: switchback_model::order::Regime::Burst,
         }
     }
 

@@ -20,8 +20,11 @@ pub const SHORTEST_SAMPLE_US: f64 = 10.0;
 /// No call is taken to be shorter than this, microseconds; it bounds the size of a batch.
 const SHORTEST_CALL_US: f64 = 1e-3;
 
-/// Fewest blocks a side, however long one sample takes.
+/// Fewest blocks a side, however long one sample takes; also the batches by which the standard error is told.
 const FEWEST_BLOCKS: u32 = 8;
+
+/// The standard error is looked at again after so many times the blocks.
+const GROWTH: f64 = 1.5;
 
 /// Samples at the beginning of a block that may be discarded until two in a row agree.
 const MOST_DISCARDED: u32 = 4;
@@ -101,6 +104,8 @@ pub struct Samples {
     pub blocks: Vec<Vec<f64>>,
     /// Samples that were taken at the beginning of blocks and not kept.
     pub discarded: u64,
+    /// Standard error of the case's effect (one side: of its latency) when sampling ended, percent.
+    pub standard_error_pct: Option<f64>,
 }
 
 /// The order of blocks: each entry is a position in the list of sides.
@@ -137,12 +142,51 @@ pub fn measure(
     let slowest = call_us.iter().copied().fold(0.0, f64::max);
     let plan = Plan::new(measure, fastest, slowest);
     let mut samples = vec![Samples::default(); runs.len()];
-    for side in block_order(runs.len(), plan.blocks, draws) {
-        samples[side].discarded += settle(runs[side], operands, plan.calls);
-        let block = (0..plan.block_length).map(|_| runs[side].sample(operands, plan.calls)).collect();
-        samples[side].blocks.push(block);
+    let mut next_look = FEWEST_BLOCKS as usize;
+    // Sides come in fours (`block_order`): looked at is only what has as many blocks of each.
+    for sides in block_order(runs.len(), plan.blocks, draws).chunks(if runs.len() == 1 { 1 } else { 4 }) {
+        for side in sides.iter().copied() {
+            samples[side].discarded += settle(runs[side], operands, plan.calls);
+            let block = (0..plan.block_length).map(|_| runs[side].sample(operands, plan.calls)).collect();
+            samples[side].blocks.push(block);
+        }
+        let taken = samples[0].blocks.len();
+        if measure.case_precision_pct > 0.0 && taken >= next_look {
+            next_look = (taken + 1).max((taken as f64 * GROWTH) as usize);
+            if standard_error_pct(&samples).is_some_and(|it| it <= measure.case_precision_pct) {
+                break;
+            }
+        }
+    }
+    let standard_error_pct = standard_error_pct(&samples);
+    for side in &mut samples {
+        side.standard_error_pct = standard_error_pct;
     }
     samples
+}
+
+/// Standard error of the effect of two sides, or of one side's latency, percent; none with fewer than eight blocks.
+///
+/// Of batch means (Schmeiser, Operations Research 30, 1982): blocks are put into eight batches in the order taken and each
+/// batch is summarised by itself, so that samples need not be independent of their neighbours.
+#[must_use]
+pub fn standard_error_pct(sides: &[Samples]) -> Option<f64> {
+    let blocks = sides.iter().map(|side| side.blocks.len()).min()?;
+    let batches = FEWEST_BLOCKS as usize;
+    if blocks < batches {
+        return None;
+    }
+    let logarithms: Vec<f64> = (0..batches)
+        .map(|batch| {
+            let range = blocks * batch / batches..blocks * (batch + 1) / batches;
+            let mut logs = sides.iter().filter_map(|side| interquartile_mean(&side.blocks[range.clone()]));
+            let first = logs.next().map_or(0.0, f64::ln);
+            logs.next().map_or(first, |second| first - second.ln())
+        })
+        .collect();
+    let mean = logarithms.iter().sum::<f64>() / batches as f64;
+    let squares: f64 = logarithms.iter().map(|it| (it - mean).powi(2)).sum();
+    Some(100.0 * (squares / (batches - 1) as f64 / batches as f64).sqrt())
 }
 
 /// Calls until the time of a call has settled or the time for it is used up; gives that time, microseconds.
@@ -247,6 +291,23 @@ pub(super) mod tests {
         assert_eq!(firsts.len(), 2, "both orders are drawn");
         assert_ne!(order, block_order(2, 41, &mut draws));
         assert_eq!(block_order(1, 3, &mut draws), [0, 0, 0]);
+    }
+
+    #[test]
+    fn the_standard_error_is_that_of_eight_batches() {
+        let side = |latencies: [f64; 8]| Samples {
+            blocks: latencies.map(|it| vec![it]).to_vec(),
+            ..Samples::default()
+        };
+        // Effects ±1 %, four of each: a standard deviation of 1 % times sqrt(8/7), over sqrt(8).
+        let e = 0.01_f64.exp();
+        let a = side([e, 1.0, e, 1.0, e, 1.0, e, 1.0]);
+        let b = side([1.0, e, 1.0, e, 1.0, e, 1.0, e]);
+        let both = standard_error_pct(&[a.clone(), b]).unwrap();
+        assert!((both - 1.0 / 7.0_f64.sqrt()).abs() < 1e-9, "{both}");
+        let one = standard_error_pct(&[a]).unwrap();
+        assert!((one - 0.5 / 7.0_f64.sqrt()).abs() < 1e-9, "{one}");
+        assert_eq!(standard_error_pct(&[Samples { blocks: vec![vec![1.0]; 7], ..Samples::default() }]), None);
     }
 
     #[test]

@@ -63,7 +63,10 @@ impl Standings<'_> {
         if !super::is_screened(self.screened, operator) {
             candidates.push(if self.request.goal == Goal::Run { Part::Run } else { Part::Prepare });
         }
-        if self.roles.measured.contains(operator) && !has_failed_round(self.request, self.state, operator) {
+        let pairing = self.rounds.pairing(operator);
+        if self.roles.measured.contains(operator)
+            && !has_failed_round(self.request, self.state, operator, pairing)
+        {
             candidates.extend((1..=self.rounds.rounds(operator)).map(Part::Round));
         }
         if self.roles.naive.contains(operator) {
@@ -84,7 +87,7 @@ impl Standings<'_> {
                 next_before_rounds(self.request, self.tunes, self.state, self.screened, operator)
                     .map(|(purpose, phase)| cell(purpose, phase))
             }
-            Part::Round(round) => next_of_round(self.request, self.state, operator, round, card)
+            Part::Round(round) => next_of_round(self.state, operator, round, self.rounds.pairing(operator), card)
                 .map(|purpose| cell(purpose, Phase::Measure)),
             Part::Naive(round) => self
                 .state
@@ -97,7 +100,7 @@ impl Standings<'_> {
     #[must_use]
     pub fn begun_on(&self, operator: &str, part: Part) -> Option<String> {
         match part {
-            Part::Round(round) if self.request.pairing == Pairing::Process => {
+            Part::Round(round) if self.rounds.pairing(operator) == Pairing::Process => {
                 self.state.begun_on(operator, |side| Purpose::Round(round, side.into()))
             }
             Part::Naive(round) => self.state.begun_on(operator, |side| Purpose::Naive(round, side)),

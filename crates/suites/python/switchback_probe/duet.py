@@ -70,7 +70,8 @@ class Duet:
         """Time both sides in blocks, then prove; returns `{side: Timed}`."""
         self.failing = None
         try:
-            timed = self._turn(lambda: self.timer.time(case, operator, call, grad_to_none))
+            with self.sides.focus():
+                timed = self._turn(lambda: self.timer.time(case, operator, call, grad_to_none))
             self._prove(case, operator, call)
         finally:
             self.sides.to(self.sides.first)

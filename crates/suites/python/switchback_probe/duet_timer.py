@@ -21,10 +21,12 @@ from .timer import HOST_SHARE, CaptureFailed, Timed, resetter
 MOST_SETTLING = 4
 """Calls that may be discarded after a change of side."""
 AGREEMENT = 0.02
-"""A call has settled if it differs from later ones by no more than this share."""
+AGREEMENT_US = 0.2
+"""A call has settled if it differs from later ones by no more than this share, or by this many microseconds: a few
+ticks of an event's clock."""
 LONG_US = 500.0
 """Of calls longer than this one is discarded, unseen."""
-LOOKS = 3
+LOOKS = 5
 """Changes of side after which is looked at how long it takes to settle."""
 
 
@@ -261,7 +263,7 @@ def settled_after(times):
     middles = [statistics.median(position) for position in zip(*times)]
     last = statistics.fmean(middles[-2:])
     for discarded in range(1, MOST_SETTLING):
-        if all(abs(middle - last) <= AGREEMENT * last for middle in middles[discarded:]):
+        if all(abs(middle - last) <= max(AGREEMENT * last, AGREEMENT_US) for middle in middles[discarded:]):
             return discarded
     return MOST_SETTLING
 

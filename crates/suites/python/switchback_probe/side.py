@@ -7,6 +7,7 @@ never copied; tuners' choices are shared, so a config is the same on both sides;
 compiler's cache. In a cell of one side nothing is set and nothing is exchanged.
 """
 
+import contextlib
 import functools
 import gc
 import os
@@ -31,6 +32,7 @@ class Sides:
         self.current = self.first
         self.entered = False
         self._holders = []  # (what holds compiled kernels, {attribute: the other side's value})
+        self._focus = None
         self._variables = {side: dict(order.switch.get(side.lower()) or {}) for side in self.names}
         names = sorted({name for variables in self._variables.values() for name in variables})
         base = os.environ.get(CACHE_VARIABLE) or os.path.join(order.attempt_dir, "triton_cache")
@@ -101,11 +103,34 @@ class Sides:
                 os.environ[name] = value
         compat.refresh_environment(self._triton)
         if side != self.current:
-            for holder, kept in self._holders:
+            for holder, kept in self._holders if self._focus is None else self._focus:
                 for name, other in kept.items():
                     kept[name] = getattr(holder, name)
                     setattr(holder, name, other)
         self.current, self.entered = side, True
+
+    @contextlib.contextmanager
+    def focus(self):
+        """While it lasts, only what holds kernels now is exchanged: of thousands of functions a case launches a few.
+
+        What is compiled meanwhile would be both sides'; nothing may be, which the proof looks at. Ends on the side on which
+        it began, so that what was passed over is where it would have been.
+        """
+        began, kernel_class = self.current, compat.compiled_kernel_class()
+        self._focus = [
+            (holder, kept)
+            for holder, kept in self._holders
+            if any(
+                kernels_in(value, kernel_class)
+                for name, other in kept.items()
+                for value in (getattr(holder, name), other)
+            )
+        ]
+        try:
+            yield
+        finally:
+            self.to(began)
+            self._focus = None
 
     def overlaps(self):
         """Holders whose two sides are one object or hold one compiled kernel, each in words."""

@@ -11,6 +11,7 @@ import time
 
 from . import compat, sustained
 from . import gate as gates
+from .flush import Flush
 from .gate import Gate, GateOpen
 from .protocol import error_text, say
 from .rows import label
@@ -64,7 +65,7 @@ class Timer:
     def __init__(self, session):
         self.session = session
         self.poisoned = None
-        self._cache = None
+        self._flush = None
 
     @property
     def measure(self):
@@ -82,9 +83,7 @@ class Timer:
 
     def new_gate(self):
         """A gate for the next case, measured at the clock of now."""
-        if self._cache is None:
-            self._cache = compat.empty_cache(self.session.triton)
-        found = Gate(self.interface, self.flush, self._cache)
+        found = Gate(self.interface, self.flush, self.buffer().buffer)
         found.calibrate()
         return found
 
@@ -136,9 +135,16 @@ class Timer:
         The first flush allocates its buffer and loads its kernel: milliseconds that would be taken from the case's
         budget, or for the length of its calls.
         """
-        if self._cache is None:
+        if self._flush is None:
             self.flush()
             self.interface.synchronize()
+
+    def buffer(self):
+        """What clears the cache, made when it is first needed."""
+        if self._flush is None:
+            self._flush = Flush(self.session.triton, self.interface)
+            self.session.events.capability("flush", True, self._flush.detail)
+        return self._flush
 
     # Direct.
 
@@ -358,11 +364,8 @@ class Timer:
 
     def flush(self):
         """Clear the L2 cache, unless it is to stay warm."""
-        if self.measure.cache_state == "warm":
-            return
-        if self._cache is None:
-            self._cache = compat.empty_cache(self.session.triton)
-        compat.clear_cache(self.session.triton, self._cache)
+        if self.measure.cache_state != "warm":
+            self.buffer()()
 
     def warm_up(self, call, reset, warmup_ms=None):
         """Call until a call's time has settled, at most for `warmup_ms` of wall clock (the order's by default).
