@@ -174,8 +174,8 @@ fn pairings_and_tuning() {
         (suite.pairings(), suite.tunes())
     };
     assert_eq!(of("cpu"), (&[Pairing::Duet, Pairing::Process][..], false));
-    assert_eq!(of("triton"), (&[Pairing::Process, Pairing::Duet][..], true));
-    assert_eq!(of("flaggems"), (&[Pairing::Process, Pairing::Duet][..], true));
+    assert_eq!(of("triton"), (&[Pairing::Duet, Pairing::Process][..], true));
+    assert_eq!(of("flaggems"), (&[Pairing::Duet, Pairing::Process][..], true));
     assert_eq!(of("command"), (&[Pairing::Process][..], false));
 }
 

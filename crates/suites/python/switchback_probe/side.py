@@ -113,8 +113,8 @@ class Sides:
     def focus(self):
         """While it lasts, only what holds kernels now is exchanged: of thousands of functions a case launches a few.
 
-        What is compiled meanwhile would be both sides'; nothing may be, which the proof looks at. Ends on the side on which
-        it began, so that what was passed over is where it would have been.
+        What is compiled meanwhile would be both sides'; nothing may be, which the proof looks at. Ends on the side on
+        which it began, so that what was passed over is where it would have been.
         """
         began, kernel_class = self.current, compat.compiled_kernel_class()
         self._focus = [
