@@ -87,8 +87,10 @@ impl Standings<'_> {
                 next_before_rounds(self.request, self.tunes, self.state, self.screened, operator)
                     .map(|(purpose, phase)| cell(purpose, phase))
             }
-            Part::Round(round) => next_of_round(self.state, operator, round, self.rounds.pairing(operator), card)
-                .map(|purpose| cell(purpose, Phase::Measure)),
+            Part::Round(round) => {
+                next_of_round(self.state, operator, round, self.rounds.pairing(operator), card)
+                    .map(|purpose| cell(purpose, Phase::Measure))
+            }
             Part::Naive(round) => self
                 .state
                 .open_side(operator, Side::BOTH, card, |side| Purpose::Naive(round, side))

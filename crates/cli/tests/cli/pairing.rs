@@ -1,0 +1,70 @@
+//! Duets that are proven, and those that are not, on Triton's own kernels with a driver that launches nothing.
+
+use std::path::Path;
+
+use crate::support::Sandbox;
+
+/// Loads the stand-in for the driver into every interpreter that is started.
+const SITE: &str = "import fake_driver\n";
+
+/// Runs `ab` of the triton suite's softmax without a card; none where no interpreter has Triton.
+fn ab(sandbox: &Sandbox, switch: &[&str]) -> Option<serde_json::Value> {
+    let Some(python) = std::env::var_os("SWITCHBACK_TEST_TRITON_PYTHON") else {
+        eprintln!("skipped: `SWITCHBACK_TEST_TRITON_PYTHON` names no interpreter with triton");
+        return None;
+    };
+    std::fs::write(sandbox.path("sitecustomize.py"), SITE).unwrap();
+    let stand_in = Path::new(env!("CARGO_MANIFEST_DIR")).join("../suites/python/tests/fake");
+    let path = format!("{}:{}", stand_in.display(), sandbox.path(".").display());
+    let mut arguments =
+        vec!["ab", "softmax::float16", "--suite", "triton", "--backend", "cpu", "--rounds", "2"];
+    arguments.extend(["--sample-ms", "20", "--warmup-ms", "2", "--measure-identical", "--seed", "5"]);
+    arguments.extend(["--out", "out", "--python", python.to_str().unwrap()]);
+    arguments.extend(switch);
+    let mut command = sandbox.command(&arguments);
+    let output = command.env("PYTHONPATH", &path).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    let report = std::fs::read(sandbox.path("out/report.json")).unwrap();
+    Some(serde_json::from_slice(&report).unwrap())
+}
+
+fn cells(sandbox: &Sandbox) -> Vec<String> {
+    let mut found: Vec<String> = std::fs::read_dir(sandbox.path("out/cells/softmax"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .filter(|name| name.starts_with('r'))
+        .collect();
+    found.sort();
+    found
+}
+
+#[test]
+fn a_duet_that_is_proven_is_what_is_measured() {
+    let sandbox = Sandbox::new();
+    let Some(report) = ab(&sandbox, &["--switch", "DISABLE_LLVM_OPT=:1"]) else { return };
+    let softmax = &report["operators"][0];
+    assert_eq!(cells(&sandbox), ["r1_AB", "r2_AB"]);
+    assert_eq!((&report["pairing"], &softmax["screen"]), (&"duet".into(), &"IR_CHANGED".into()));
+    assert!(!softmax["reasons"].to_string().contains("one process a side"), "{softmax}");
+}
+
+/// `PTXAS_OPTIONS` is read when the back end is imported, before any side has its turn: in one process side B's machine
+/// code is A's, and that is not what B's own cell compiled.
+#[test]
+fn an_operator_whose_duet_is_not_proven_is_measured_one_process_a_side() {
+    let sandbox = Sandbox::new();
+    let Some(report) = ab(&sandbox, &["--a", "PTXAS_OPTIONS=", "--b", "PTXAS_OPTIONS=-O0"]) else { return };
+    let softmax = &report["operators"][0];
+    assert_eq!((&softmax["screen"], &softmax["first_stage"]), (&"IR_CHANGED".into(), &"sass".into()));
+    // One round of both is enough to know; both rounds are then measured anew.
+    assert_eq!(cells(&sandbox), ["r1_A", "r1_AB", "r1_B", "r2_A", "r2_B"]);
+    assert_eq!(softmax["rounds"], 2);
+    let reasons = softmax["reasons"].to_string();
+    for part in ["one process a side, for a duet of it is not proven", "side B ran other code", "sass"] {
+        assert!(reasons.contains(part), "{part}: {reasons}");
+    }
+    // A resumed campaign finds the same on disk, and nothing left to do.
+    let again = sandbox.run(&["resume", "out"]).code(0);
+    assert!(again.stdout.contains("softmax"), "{}", again.stdout);
+    assert_eq!(cells(&sandbox).len(), 5);
+}
