@@ -244,7 +244,7 @@ fn failed_cells(campaign: &Campaign, name: &str) -> Vec<String> {
 fn doubts(campaign: &Campaign, name: &str) -> Vec<String> {
     (1..=campaign.rounds.rounds(name))
         .filter_map(|round| {
-            let (tries, doubt) = campaign.state.doubt(name, round, campaign.request.pairing)?;
+            let (tries, doubt) = campaign.state.doubt(name, round, campaign.rounds.pairing(name))?;
             let times = if tries == 1 { "once".to_owned() } else { format!("{tries} times") };
             Some(format!("round {round} was measured {times} and is kept all the same: {doubt}"))
         })
