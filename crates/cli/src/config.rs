@@ -41,11 +41,8 @@ fn read(path: &Path) -> anyhow::Result<Option<toml::Table>> {
 }
 
 fn with_defaults(mut command: clap::Command, table: &toml::Table) -> anyhow::Result<clap::Command> {
-    let known: Vec<String> = command
-        .get_subcommands()
-        .flat_map(clap::Command::get_arguments)
-        .filter_map(|argument| argument.get_long().map(str::to_owned))
-        .collect();
+    let mut known = Vec::new();
+    flags(&command, &mut known);
     for (key, value) in table {
         let flag = key.replace('_', "-");
         if !known.contains(&flag) {
@@ -58,12 +55,26 @@ fn with_defaults(mut command: clap::Command, table: &toml::Table) -> anyhow::Res
             ));
         }
         let values = texts(key, value)?;
-        let names: Vec<String> = command.get_subcommands().map(|sub| sub.get_name().to_owned()).collect();
-        for name in names {
-            command = command.mut_subcommand(name, |sub| set_default(sub, &flag, &values));
-        }
+        command = for_subcommands(command, &flag, &values);
     }
     Ok(command)
+}
+
+/// Flags of all commands, those of `ir` and the like included.
+fn flags(command: &clap::Command, known: &mut Vec<String>) {
+    for sub in command.get_subcommands() {
+        known.extend(sub.get_arguments().filter_map(|argument| argument.get_long().map(str::to_owned)));
+        flags(sub, known);
+    }
+}
+
+fn for_subcommands(mut command: clap::Command, flag: &str, values: &[String]) -> clap::Command {
+    let names: Vec<String> = command.get_subcommands().map(|sub| sub.get_name().to_owned()).collect();
+    for name in names {
+        command =
+            command.mut_subcommand(name, |sub| for_subcommands(set_default(sub, flag, values), flag, values));
+    }
+    command
 }
 
 fn set_default(command: clap::Command, flag: &str, values: &[String]) -> clap::Command {

@@ -42,6 +42,19 @@ fn the_file_takes_lists_and_truths_and_applies_to_all_commands() {
 }
 
 #[test]
+fn the_file_reaches_the_commands_below_ir() {
+    let excerpts = concat!(env!("CARGO_MANIFEST_DIR"), "/../ir/tests/data/mm-switch");
+    let (a, b) = (format!("{excerpts}/A"), format!("{excerpts}/B"));
+    let ran =
+        with_file("stage = \"ptx\"\nkernel = \"fill_scalar_kernel\"\n", &["ir", "diff", &a, &b]).code(0);
+    assert!(ran.stdout.contains("fill_scalar_kernel") && !ran.stdout.contains("mm_kernel"), "{}", ran.stdout);
+    let one = with_file("json = true\n", &["ir", "fingerprint", &a]).code(0);
+    assert!(one.stdout.starts_with('{'), "{}", one.stdout);
+    let none = with_file("python = \"/nonexistent\"\n", &["ir", "recompile", &a]).code(3);
+    none.says("/nonexistent");
+}
+
+#[test]
 fn what_is_wrong_in_the_file_is_told_by_its_name() {
     let arguments = ["ab", "relu", "--switch", "X", "--dry-run"];
     let ran = with_file("ronds = 7\n", &arguments).code(2).prints_nothing();
