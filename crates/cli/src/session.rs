@@ -13,7 +13,7 @@ use switchback_engine::executor::{Interrupt, LocalExecutor};
 use switchback_engine::prepare::{Ask, Place, Prepared};
 use switchback_engine::request::{Goal, MeasureRequest, Request};
 use switchback_engine::rounds::Rounds;
-use switchback_engine::{EngineError, Precision, export, judge, schedule};
+use switchback_engine::{EngineError, Precision, export, judge, schedule, unset};
 use switchback_model::conditions;
 use switchback_model::exit_code::ExitCode;
 use switchback_model::finding::{Finding, Severity};
@@ -28,7 +28,7 @@ use switchback_report::terminal::{self, TerminalStyle};
 use crate::args::{JudgeArgs, MeasureArgs, OutArgs, PairingArg, RegimeArg, SuiteArgs, SwitchArgs, TimerArg};
 use crate::exports;
 use crate::failure::{Message, print_hint};
-use crate::progress::{Progress, Volume};
+use crate::progress::{Kernels, Progress, Volume};
 
 /// Where campaigns go when nothing else is said.
 pub const RUNS: &str = "runs";
@@ -268,6 +268,25 @@ pub fn watch_signals(interrupt: &Interrupt) -> anyhow::Result<signal_hook::itera
     Ok(handle)
 }
 
+/// Finds out, without the card, whether side A's setting gives the code of a variable that is not set.
+///
+/// Whoever does not want to wait for it stops it with Ctrl-C: the verdicts do not depend on it.
+fn compare_with_unset(campaign: &Campaign, volume: Volume) -> anyhow::Result<()> {
+    let Some(variables) = unset::wanted(campaign) else { return Ok(()) };
+    let interrupt = Interrupt::default();
+    let signals = watch_signals(&interrupt)?;
+    let progress = Kernels::new(volume);
+    let done = unset::compare(campaign, variables, &program()?, &interrupt, &mut |done, all| {
+        progress.set(done, all);
+    });
+    progress.finish();
+    signals.close();
+    match done {
+        Ok(_) | Err(EngineError::Interrupted) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
 /// Judges a campaign, writes its files, prints its report; returns the exit code.
 pub fn conclude(
     campaign: &mut Campaign,
@@ -448,7 +467,12 @@ pub fn run_to_end(
     volume: Volume,
 ) -> anyhow::Result<ExitCode> {
     match drive(campaign, volume) {
-        Ok(drive) => conclude(campaign, drive, fail_on, volume),
+        Ok(drive) => {
+            if drive == Drive::Finished {
+                compare_with_unset(campaign, volume)?;
+            }
+            conclude(campaign, drive, fail_on, volume)
+        }
         Err(error) => {
             if error.downcast_ref::<EngineError>().is_some() && volume > Volume::Quiet {
                 anstream::eprintln!("note: what was measured is in `{}`", shown(campaign));

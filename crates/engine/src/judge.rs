@@ -497,6 +497,7 @@ fn findings(campaign: &Campaign, operators: &[OperatorReport]) -> Vec<Finding> {
             format!("is `{names}` misspelt, or read under another name or value by this compiler?"),
         ));
     }
+    findings.extend(crate::unset::kept(&campaign.dir).and_then(|it| it.finding()));
     if let Some((cell, _)) = campaign.next() {
         findings.push(Finding::warning(
             "the campaign is finished",

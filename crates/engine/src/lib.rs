@@ -39,6 +39,7 @@ pub mod schedule;
 pub mod screen;
 pub mod state;
 mod told;
+pub mod unset;
 
 pub use error::EngineError;
 pub use switchback_stats::Precision;

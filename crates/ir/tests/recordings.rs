@@ -11,10 +11,10 @@ use switchback_ir::{
     Difference, Fingerprint, IrVerdict, KernelIr, Stage, canonical, canonical_lines, compare, digest,
 };
 
-/// Truth: `mm_kernel_general*` differ from `ttgir` on, `fill_scalar_kernel` does not.
+/// Truth: `mm_kernel_general*` differ from `ttgir` on but for `untouched` of them; `fill_scalar_kernel` does not.
 ///
-/// `untouched` general kernels are byte-identical on both sides: a tile of 32 rows is too small for the
-/// instruction that the switch forbids.
+/// The untouched are byte-identical on both sides, whatever the data's own description says of all general kernels: a
+/// tile of 32 rows is too small for the instruction that the switch forbids.
 fn assert_mm_truth(folder: &Path, untouched: usize) {
     let a = kernels(&folder.join("A"));
     let b = kernels(&folder.join("B"));
