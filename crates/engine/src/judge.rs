@@ -6,16 +6,13 @@ use switchback_model::case::CaseKey;
 use switchback_model::cell::Purpose;
 use switchback_model::conditions::Conditions;
 use switchback_model::event::OutputsVerdict;
-use switchback_model::finding::Finding;
 use switchback_model::operator::OperatorSpec;
 use switchback_model::report::{Clocks, Naive, OperatorReport, Report, SCHEMA};
 use switchback_model::side::{Pairing, Side};
-use switchback_model::switch;
 use switchback_model::verdict::ScreenVerdict;
 use switchback_stats::effect::percent;
 use switchback_stats::input::{OperatorInput, Settings};
 use switchback_stats::judgement::OperatorJudgement;
-use switchback_suites::suite;
 
 use crate::calibration::Calibration;
 use crate::campaign::{Campaign, conditions_of_campaign};
@@ -28,6 +25,10 @@ use crate::parts::{Measured, controls_report, figures};
 use crate::request::Goal;
 use crate::schedule;
 use crate::state::Standing;
+
+mod findings;
+
+pub(crate) use findings::explain;
 
 /// Judges what is on disk.
 ///
@@ -65,9 +66,9 @@ pub fn judge(campaign: &mut Campaign) -> Result<Report, EngineError> {
     let calibration = floor.map(Calibration::floor);
     campaign.controls = Some(judgement.controls.clone());
     let any_round = rounds.values().any(|rounds| !rounds.is_empty());
-    let mut findings = findings(campaign, &operators);
+    let mut findings = findings::of_campaign(campaign, &operators);
     findings.extend(crate::told::findings(campaign)?);
-    findings.extend(reading_findings(campaign, &rounds)?);
+    findings.extend(findings::reading(campaign, &rounds)?);
     let mut report = Report {
         schema: SCHEMA,
         campaign: campaign.dir.name(),
@@ -318,46 +319,6 @@ fn operator_report(
     Ok(it)
 }
 
-/// The suite's explanation of an operator that has no rows or nothing compiled.
-pub(crate) fn explain(
-    campaign: &Campaign,
-    spec: &OperatorSpec,
-    verdict: Option<ScreenVerdict>,
-) -> Result<Vec<String>, EngineError> {
-    let failed = campaign.failed_attempt(&spec.operator).map(|(_, attempt)| attempt.dir.clone());
-    let attempt = match verdict {
-        Some(ScreenVerdict::NotCompiled) => {
-            match campaign.state.standing(&spec.operator, Purpose::Screen(Side::A)) {
-                Standing::Done(attempt) => Some(attempt.dir.clone()),
-                Standing::Open | Standing::Failed(_) => None,
-            }
-        }
-        Some(ScreenVerdict::IrChanged | ScreenVerdict::NoIrDiff) if failed.is_none() => None,
-        _ => failed,
-    };
-    let Some(dir) = attempt else { return Ok(Vec::new()) };
-    let evidence =
-        Evidence::read(&dir, &campaign.dir.ir_dir(), &mut crate::evidence::DigestCache::default())?;
-    let log = dir.log()?;
-    let findings = campaign.suite().explain(&suite::Evidence {
-        operator: &spec.operator,
-        status: evidence.status().unwrap_or(-1),
-        rows: evidence.rows_ok(),
-        kernels: evidence.launched.values().map(|launched| launched.kernels.len() as u64).sum(),
-        log: &log,
-        errors: &evidence.errors,
-        foreign_vendors: &evidence.foreign_vendors,
-        takes_dtypes: &campaign.takes_dtypes(&spec.operator),
-    });
-    Ok(findings
-        .into_iter()
-        .map(|finding| match finding.hint {
-            Some(hint) => format!("{}: {hint}", finding.detail),
-            None => finding.detail,
-        })
-        .collect())
-}
-
 /// What one process a side would have read on the controls' cases: one round, no repeat.
 fn naive(campaign: &mut Campaign, controls: &BTreeSet<String>) -> Result<Option<Naive>, EngineError> {
     if !campaign.request.naive {
@@ -420,90 +381,4 @@ fn elapsed(campaign: &Campaign) -> Vec<(String, f64)> {
         *seconds.entry(phase).or_default() += spent;
     }
     seconds.into_iter().map(|(phase, spent)| (phase.name().to_owned(), spent)).collect()
-}
-
-/// What could not be read of the attempts that count, and attempts that do not count because they cannot be read.
-fn reading_findings(
-    campaign: &Campaign,
-    rounds: &BTreeMap<String, Vec<RoundRead>>,
-) -> Result<Vec<Finding>, EngineError> {
-    let mut findings: Vec<Finding> = campaign
-        .state
-        .damages()
-        .map(|(cell, damage)| {
-            let hint = match campaign.state.standing(&cell.operator, cell.purpose) {
-                Standing::Open => {
-                    format!("`switchback resume {}` measures the cell again", campaign.dir.root().display())
-                }
-                Standing::Done(_) | Standing::Failed(_) => "another attempt of the cell counts".into(),
-            };
-            Finding::warning(format!("{cell} can be read"), damage, hint)
-        })
-        .collect();
-    let mut say = |place: String, notes: &[String]| {
-        if let [first, others @ ..] = notes {
-            let more =
-                if others.is_empty() { String::new() } else { format!(" (and {} more)", others.len()) };
-            findings.push(Finding::warning(
-                format!("{place} is read whole"),
-                format!("{first}{more}"),
-                "what stood there is left out, all around it is kept",
-            ));
-        }
-    };
-    for ((operator, side), evidence) in &campaign.screen_evidence {
-        say(format!("`{operator}`, {}", Purpose::Screen(*side)), &evidence.notes);
-    }
-    for (operator, rounds) in rounds {
-        for round in rounds {
-            for evidence in &round.evidence {
-                say(format!("`{operator}`, round {}", round.round), &evidence.notes);
-            }
-        }
-    }
-    if campaign.request.goal == Goal::Run {
-        for spec in &campaign.request.operators {
-            if let Standing::Done(attempt) = campaign.state.standing(&spec.operator, Purpose::Run) {
-                let log = attempt.dir.events()?;
-                let mut notes = crate::evidence::torn_lines(&log);
-                notes.extend(attempt.outcome.as_ref().and_then(|it| crate::evidence::lost_rows(it, &log)));
-                say(format!("`{}`", spec.operator), &notes);
-            }
-        }
-    }
-    Ok(findings)
-}
-
-fn findings(campaign: &Campaign, operators: &[OperatorReport]) -> Vec<Finding> {
-    let mut findings = Vec::new();
-    let request = &campaign.request;
-    let names = request.switch().name();
-    let screened: Vec<ScreenVerdict> = operators.iter().filter_map(|operator| operator.screen).collect();
-    let compiled = screened
-        .iter()
-        .filter(|verdict| matches!(verdict, ScreenVerdict::IrChanged | ScreenVerdict::NoIrDiff));
-    let (compiled, changed) =
-        (compiled.count(), screened.iter().filter(|verdict| **verdict == ScreenVerdict::IrChanged).count());
-    let switched = request.goal != Goal::Run && !request.is_calibration();
-    if screened.len() == operators.len() && compiled > 0 && changed == 0 && switched {
-        let verb = if compiled == 1 { "operator compiles" } else { "operators compile" };
-        findings.push(Finding::warning(
-            "the switch changes something",
-            format!(
-                "{compiled} {verb} to identical code under both settings ({} against {})",
-                switch::describe(&request.switch().a),
-                switch::describe(&request.switch().b)
-            ),
-            format!("is `{names}` misspelt, or read under another name or value by this compiler?"),
-        ));
-    }
-    findings.extend(crate::unset::kept(&campaign.dir).and_then(|it| it.finding()));
-    if let Some((cell, _)) = campaign.next() {
-        findings.push(Finding::warning(
-            "the campaign is finished",
-            format!("cells are left, `{cell}` is next"),
-            format!("`switchback resume {}` goes on", campaign.dir.root().display()),
-        ));
-    }
-    findings
 }

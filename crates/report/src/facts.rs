@@ -3,12 +3,17 @@
 //! Decides nothing that judging decides; it only refuses to repeat a number that is no conclusion.
 
 use switchback_model::event::OutputsVerdict;
-use switchback_model::report::{CalibratedFloor, CaseReport, Controls, Naive, OperatorReport, Report};
-use switchback_model::side::Pairing;
+use switchback_model::report::{CaseReport, OperatorReport, Report};
 use switchback_model::verdict::{ScreenVerdict, Verdict};
 
 use crate::number;
 use crate::text::{count, one_line};
+
+mod evidence;
+mod noise;
+
+pub use evidence::evidence;
+pub use noise::{calibrated, naive, noise, noise_beside, noise_of};
 
 /// Reasons that are said where an operator has no figure; an explanation has them all.
 const TOLD: usize = 3;
@@ -250,81 +255,6 @@ pub fn rounds_measured(report: &Report) -> String {
     }
 }
 
-/// What an operator's figures rest on, in one line: rounds, timer, floor, clocks, the sides' code, outputs, tuning. Says
-/// of each what is known, and that it is not where it is not.
-#[must_use]
-pub fn evidence(report: &Report, operator: &OperatorReport) -> String {
-    let mut parts = Vec::new();
-    let mut rounds = match operator.rounds_requested {
-        Some(asked) if asked != operator.rounds => format!("{} of {asked} rounds", operator.rounds),
-        _ => count(operator.rounds, "round", "rounds"),
-    };
-    if let (Some(a), Some(b)) = (operator.noise_a_pct, operator.noise_b_pct) {
-        rounds.push_str(&format!(
-            ", one side moves {} (A) and {} (B)",
-            number::size_percent(a),
-            number::size_percent(b)
-        ));
-    }
-    parts.push(rounds);
-    let mut timers: Vec<(String, usize)> = Vec::new();
-    for timer in operator.cases.iter().filter_map(|case| case.timer).map(|timer| timer.to_string()) {
-        match timers.iter_mut().find(|(name, _)| *name == timer) {
-            Some((_, cases)) => *cases += 1,
-            None => timers.push((timer, 1)),
-        }
-    }
-    parts.push(match &timers[..] {
-        [] => "timer not known".into(),
-        [(timer, _)] => format!("timer {timer}"),
-        several => {
-            let words: Vec<String> =
-                several.iter().map(|(timer, cases)| format!("{timer} in {cases}")).collect();
-            format!("timers {}", words.join(", "))
-        }
-    });
-    parts.push(report.controls.floor_pct.filter(|_| report.controls.cases > 0).map_or_else(
-        || "floor not measured".into(),
-        |floor| {
-            let cases = count(report.controls.cases, "case", "cases");
-            format!("floor ±{} ({cases} of identical code)", number::size_percent(floor))
-        },
-    ));
-    parts.push(clocks(report, operator));
-    parts.push(match (operator.proof, report.pairing) {
-        (Some(proof), _) if proof.failed == 0 => {
-            format!("duet, proven in {}", count(proof.cases, "case", "cases"))
-        }
-        (Some(proof), _) => {
-            format!("duet proof failed in {} of {}", proof.failed, count(proof.cases, "case", "cases"))
-        }
-        (None, Some(Pairing::Duet)) => "duet, its proof not recorded".into(),
-        (None, Some(Pairing::Process)) => "a process a side".into(),
-        (None, None) => "pairing not known".into(),
-    });
-    parts.push(format!("outputs {}", OutputsTally::of(operator).sentence()));
-    parts.push(operator.tuned_on.map_or_else(|| "not tuned".into(), |side| format!("tuned on {side}")));
-    parts.join("; ")
-}
-
-/// What is known of the card's clocks while an operator was measured.
-fn clocks(report: &Report, operator: &OperatorReport) -> String {
-    let lock = report.conditions.get("clock_lock").map(|lock| format!("clock lock {}", one_line(lock)));
-    let Some(clocks) = &operator.clocks else {
-        return lock.unwrap_or_else(|| "clocks not recorded".into());
-    };
-    let cells = count(clocks.cells, "cell", "cells");
-    let mut text = match clocks.sm_clock_mhz {
-        Some((low, high)) if high - low < 1.0 => format!("clock {low:.0} MHz in {cells}"),
-        Some((low, high)) => format!("clocks {low:.0} to {high:.0} MHz over {cells}"),
-        None => format!("clocks not read in {cells}"),
-    };
-    for (reason, cells) in &clocks.throttled {
-        text.push_str(&format!(", slowed in {} ({})", count(*cells, "cell", "cells"), one_line(reason)));
-    }
-    lock.into_iter().chain([text]).collect::<Vec<_>>().join(", ")
-}
-
 /// How many operators have which screening verdict, and how many have none yet.
 #[must_use]
 pub fn screen_counts(report: &Report) -> ([(ScreenVerdict, usize); 4], usize) {
@@ -394,93 +324,6 @@ impl OutputsTally {
         }
         out
     }
-}
-
-/// What controls say of the noise, a sentence each; one that says so if there were none.
-#[must_use]
-pub fn noise(controls: &Controls) -> Vec<String> {
-    if controls.cases == 0 {
-        if let Some(worst) = controls.worst_pct {
-            let worst = number::size_percent(worst);
-            return vec![format!(
-                "identical code read up to ±{worst} in its one round: a floor takes more rounds"
-            )];
-        }
-        return vec!["no case with identical code was measured: the floor is not known".into()];
-    }
-    let cases = count(controls.cases, "case", "cases");
-    let mut out = Vec::new();
-    let floor = controls.floor_pct.map(number::size_percent);
-    let worst = controls.worst_pct.map(number::size_percent);
-    out.push(match (floor, worst) {
-        (Some(floor), Some(worst)) if floor != worst => {
-            format!("{cases} with identical code: 95 % read within ±{floor}, the worst {worst}")
-        }
-        (Some(floor), _) => format!("{cases} with identical code read within ±{floor}"),
-        (None, Some(worst)) => format!("{cases} with identical code read within ±{worst}"),
-        (None, None) => format!("{cases} with identical code, no reading"),
-    });
-    let mut called = format!("{} of {} called different", controls.false_positives, controls.cases);
-    if let Some(upper) = controls.upper95 {
-        called.push_str(&format!(
-            ": with {} in {} that rate may be up to {}",
-            count(controls.cases, "control", "controls"),
-            count(controls.processes, "process", "processes"),
-            number::bound_percent(upper)
-        ));
-    }
-    out.push(called);
-    if let Some(tau) = controls.tau_pct.filter(|tau| *tau > 0.0) {
-        out.push(format!("error that more rounds do not remove: {}", number::size_percent(tau)));
-    }
-    out
-}
-
-/// All that is to be said of the noise: the campaign's own controls, the naive way, and a floor that was calibrated
-/// before, where it was asked for.
-#[must_use]
-pub fn noise_of(report: &Report) -> Vec<String> {
-    let mut out = noise(&report.controls);
-    out.extend(noise_beside(report));
-    out
-}
-
-/// The naive way and the calibrated floor alone.
-#[must_use]
-pub fn noise_beside(report: &Report) -> Vec<String> {
-    let calibrated =
-        report.calibration.as_ref().map(|floor| format!("calibrated before: {}", calibrated(floor)));
-    report.naive.as_ref().map(naive).into_iter().chain(calibrated).collect()
-}
-
-/// What a calibration of this machine read, in a line.
-#[must_use]
-pub fn calibrated(floor: &CalibratedFloor) -> String {
-    let size = |pct: Option<f64>| pct.map_or("nothing".into(), |pct| format!("±{pct:.2} %"));
-    let pairing = floor.pairing.map_or_else(|| "nothing measured".into(), |it| it.to_string());
-    let mut text = format!(
-        "`{}` of {}, A against A, {pairing}, {} rounds: 95 % of {} cases read within {}",
-        one_line(&floor.campaign),
-        one_line(floor.created_utc.get(..10).unwrap_or(&floor.created_utc)),
-        floor.rounds,
-        floor.total.cases,
-        size(floor.total.floor_pct)
-    );
-    for band in &floor.bands {
-        text.push_str(&format!("; {}, {} {}", band.latencies(), one_line(&band.timer), size(band.floor_pct)));
-    }
-    text
-}
-
-/// What the same cases read the naive way.
-#[must_use]
-pub fn naive(naive: &Naive) -> String {
-    if naive.cases == 0 {
-        return "one process a side: no case was measured so".into();
-    }
-    let verb = if naive.over_1_pct == 1 { "reads" } else { "read" };
-    let over = format!("{} of {} {verb} over 1 %", naive.over_1_pct, naive.cases);
-    format!("one process a side, same cases: {over}, worst {}", number::percent(naive.worst_pct))
 }
 
 #[cfg(test)]

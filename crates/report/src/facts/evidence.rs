@@ -1,0 +1,83 @@
+//! What an operator's figures rest on, in one line.
+
+use switchback_model::report::{OperatorReport, Report};
+use switchback_model::side::Pairing;
+
+use super::OutputsTally;
+use crate::number;
+use crate::text::{count, one_line};
+
+/// What an operator's figures rest on, in one line: rounds, timer, floor, clocks, the sides' code, outputs, tuning. Says
+/// of each what is known, and that it is not where it is not.
+#[must_use]
+pub fn evidence(report: &Report, operator: &OperatorReport) -> String {
+    let mut parts = Vec::new();
+    let mut rounds = match operator.rounds_requested {
+        Some(asked) if asked != operator.rounds => format!("{} of {asked} rounds", operator.rounds),
+        _ => count(operator.rounds, "round", "rounds"),
+    };
+    if let (Some(a), Some(b)) = (operator.noise_a_pct, operator.noise_b_pct) {
+        rounds.push_str(&format!(
+            ", one side moves {} (A) and {} (B)",
+            number::size_percent(a),
+            number::size_percent(b)
+        ));
+    }
+    parts.push(rounds);
+    let mut timers: Vec<(String, usize)> = Vec::new();
+    for timer in operator.cases.iter().filter_map(|case| case.timer).map(|timer| timer.to_string()) {
+        match timers.iter_mut().find(|(name, _)| *name == timer) {
+            Some((_, cases)) => *cases += 1,
+            None => timers.push((timer, 1)),
+        }
+    }
+    parts.push(match &timers[..] {
+        [] => "timer not known".into(),
+        [(timer, _)] => format!("timer {timer}"),
+        several => {
+            let words: Vec<String> =
+                several.iter().map(|(timer, cases)| format!("{timer} in {cases}")).collect();
+            format!("timers {}", words.join(", "))
+        }
+    });
+    parts.push(report.controls.floor_pct.filter(|_| report.controls.cases > 0).map_or_else(
+        || "floor not measured".into(),
+        |floor| {
+            let cases = count(report.controls.cases, "case", "cases");
+            format!("floor ±{} ({cases} of identical code)", number::size_percent(floor))
+        },
+    ));
+    parts.push(clocks(report, operator));
+    parts.push(match (operator.proof, report.pairing) {
+        (Some(proof), _) if proof.failed == 0 => {
+            format!("duet, proven in {}", count(proof.cases, "case", "cases"))
+        }
+        (Some(proof), _) => {
+            format!("duet proof failed in {} of {}", proof.failed, count(proof.cases, "case", "cases"))
+        }
+        (None, Some(Pairing::Duet)) => "duet, its proof not recorded".into(),
+        (None, Some(Pairing::Process)) => "a process a side".into(),
+        (None, None) => "pairing not known".into(),
+    });
+    parts.push(format!("outputs {}", OutputsTally::of(operator).sentence()));
+    parts.push(operator.tuned_on.map_or_else(|| "not tuned".into(), |side| format!("tuned on {side}")));
+    parts.join("; ")
+}
+
+/// What is known of the card's clocks while an operator was measured.
+fn clocks(report: &Report, operator: &OperatorReport) -> String {
+    let lock = report.conditions.get("clock_lock").map(|lock| format!("clock lock {}", one_line(lock)));
+    let Some(clocks) = &operator.clocks else {
+        return lock.unwrap_or_else(|| "clocks not recorded".into());
+    };
+    let cells = count(clocks.cells, "cell", "cells");
+    let mut text = match clocks.sm_clock_mhz {
+        Some((low, high)) if high - low < 1.0 => format!("clock {low:.0} MHz in {cells}"),
+        Some((low, high)) => format!("clocks {low:.0} to {high:.0} MHz over {cells}"),
+        None => format!("clocks not read in {cells}"),
+    };
+    for (reason, cells) in &clocks.throttled {
+        text.push_str(&format!(", slowed in {} ({})", count(*cells, "cell", "cells"), one_line(reason)));
+    }
+    lock.into_iter().chain([text]).collect::<Vec<_>>().join(", ")
+}
