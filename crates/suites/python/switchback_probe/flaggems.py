@@ -10,7 +10,7 @@ import functools
 import statistics
 import sys
 
-from . import flaggems_reference
+from . import flaggems_reference, mm_cluster
 from .outputs import seed_all, seed_of
 from .protocol import error_text
 from .session import NOT_TIMED
@@ -80,6 +80,7 @@ class FlagGems:
             self.session.tuner.install_flaggems()
             self._watch_entries()
             self.shapes.install(self.base)
+            mm_cluster.install(self.session)
         for found in all_classes(self.base.Benchmark):
             self._wrap_class(found)
 

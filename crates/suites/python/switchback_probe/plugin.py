@@ -10,7 +10,7 @@ import sys
 
 import pytest
 
-from . import foreign
+from . import compatibility, foreign
 from .flaggems import FlagGems
 from .protocol import OrderError, error_text, say
 from .session import Session
@@ -87,6 +87,8 @@ def pytest_collection_finish(session):
     if _probe.flaggems.base is None:
         detail = "no `benchmark/base.py` with a `Benchmark` is loaded, so no case will be seen"
         _probe.session.events.capability("flaggems_benchmark", False, detail)
+    vendor = getattr(sys.modules.get("flag_gems"), "vendor_name", "")
+    compatibility.apply(_probe.session.events, vendor, session.items)
     if not session.items:
         _probe.session.events.error("collect", "no test was selected")
 

@@ -1,3 +1,5 @@
+import os
+
 import torch
 
 torch_device_fn = torch.cuda
@@ -6,7 +8,7 @@ torch_backend_device = None
 
 class _Device:
     name = "cuda"
-    vendor_name = "nvidia"
+    vendor_name = os.environ.get("FAKE_VENDOR", "nvidia")
     device_count = 1
 
 
