@@ -91,7 +91,7 @@ pub struct SuiteArgs {
     /// The benchmark's mode: `kernel`, `operator`, `wrapper`, `cudagraph`.
     #[arg(long, value_name = "MODE", env = "SWITCHBACK_MODE")]
     pub mode: Option<String>,
-    /// Dtypes for operators that name none themselves; several by `,`.
+    /// Dtypes for operators that name none themselves; several by `,` or white space.
     #[arg(long, value_name = "DTYPES", value_delimiter = ',', env = "SWITCHBACK_DTYPES")]
     pub dtypes: Vec<String>,
     /// The benchmark's metrics [default: latency].
@@ -100,6 +100,9 @@ pub struct SuiteArgs {
     /// Shapes to measure instead of the benchmark's own.
     #[arg(long, value_name = "FILE", env = "SWITCHBACK_SHAPE_FILE")]
     pub shape_file: Option<PathBuf>,
+    /// Keep FlagGems' matrix product off its cluster kernel (Hopper).
+    #[arg(long, env = "SWITCHBACK_AVOID_MM_CLUSTER")]
+    pub avoid_mm_cluster: bool,
     /// Program of `--suite command`, split at white space; `{operator}` stands for the operator.
     #[arg(long, value_name = "ARGV", env = "SWITCHBACK_COMMAND")]
     pub command: Option<String>,
@@ -221,7 +224,7 @@ pub struct OpsArgs {
 #[derive(Debug, Args)]
 pub struct RunArgs {
     /// Operators, `OP[:FILE[:DTYPES]]` [default: all of the cpu and triton suites].
-    #[arg(value_name = "OP")]
+    #[arg(value_name = "OP", env = "SWITCHBACK_OPS")]
     pub operators: Vec<String>,
     /// The suite.
     #[command(flatten)]
@@ -238,7 +241,7 @@ pub struct RunArgs {
 #[derive(Debug, Args)]
 pub struct ScreenArgs {
     /// Operators, `OP[:FILE[:DTYPES]]` [default: all of the cpu and triton suites].
-    #[arg(value_name = "OP")]
+    #[arg(value_name = "OP", env = "SWITCHBACK_OPS")]
     pub operators: Vec<String>,
     /// The switch.
     #[command(flatten)]
@@ -321,7 +324,7 @@ pub struct JudgeArgs {
 #[derive(Debug, Args)]
 pub struct AbArgs {
     /// Operators, `OP[:FILE[:DTYPES]]` [default: all of the cpu and triton suites].
-    #[arg(value_name = "OP")]
+    #[arg(value_name = "OP", env = "SWITCHBACK_OPS")]
     pub operators: Vec<String>,
     /// The switch.
     #[command(flatten)]
@@ -355,7 +358,7 @@ pub struct CampaignArgs {
 #[derive(Debug, Args)]
 pub struct CalibrateArgs {
     /// Operators, `OP[:FILE[:DTYPES]]` [default: all of the cpu and triton suites].
-    #[arg(value_name = "OP")]
+    #[arg(value_name = "OP", env = "SWITCHBACK_OPS")]
     pub operators: Vec<String>,
     /// The suite.
     #[command(flatten)]
@@ -524,7 +527,7 @@ pub struct IrRecompileArgs {
     #[arg(value_name = "SOURCE")]
     pub source: PathBuf,
     /// Operators of the recording; of a plain folder kernels [default: all].
-    #[arg(value_name = "OP")]
+    #[arg(value_name = "OP", env = "SWITCHBACK_OPS")]
     pub operators: Vec<String>,
     /// Interpreter with Triton, which is all that it needs [default: the recording's, else `python3`].
     #[arg(long, value_name = "PATH", env = "SWITCHBACK_PYTHON")]

@@ -81,9 +81,10 @@ pub fn suite_options(args: &SuiteArgs) -> anyhow::Result<SuiteOptions> {
         flaggems_dir: absolute(&args.flaggems_dir)?,
         level: args.level.clone(),
         mode: args.mode.clone(),
-        dtypes: args.dtypes.clone(),
+        dtypes: args.dtypes.iter().flat_map(|text| text.split_whitespace()).map(str::to_owned).collect(),
         metrics: args.metrics.clone(),
         shape_file: absolute(&args.shape_file)?,
+        avoid_mm_cluster: args.avoid_mm_cluster,
         command: args.command.iter().flat_map(|text| text.split_whitespace()).map(str::to_owned).collect(),
         backend: args.backend.clone().unwrap_or_default(),
         env,
@@ -113,6 +114,8 @@ pub fn switch(args: &SwitchArgs) -> anyhow::Result<Switch> {
 
 /// Operators from their arguments; none means all that a suite of our own offers.
 pub fn operators(texts: &[String], suite: &str) -> anyhow::Result<Vec<OperatorSpec>> {
+    // A list of a variable (or of one quoted argument) is words between white space, as the scripts' `OPS` was.
+    let texts: Vec<&str> = texts.iter().flat_map(|text| text.split_whitespace()).collect();
     if texts.is_empty() && !matches!(suite, "cpu" | "triton") {
         return Err(Message::usage(
             "no operator was named",

@@ -44,6 +44,8 @@ pub struct Backend {
     pub capture_recoverable: &'static [&'static str],
     /// Marks of a device error; one with a mark and none of the texts above is taken for fatal.
     pub device_errors: &'static [&'static str],
+    /// True if the library has a matrix product for it that runs in clusters of blocks (Hopper) and can be kept off it.
+    pub mm_cluster: bool,
     /// Command that lists all cards; empty where no listing tool is known.
     pub list_argv: &'static [&'static str],
     /// Tool that reads clocks, temperature and power; none where there is none.

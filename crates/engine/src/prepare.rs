@@ -98,6 +98,12 @@ pub fn prepare(ask: Ask, program: &Path) -> Result<Prepared, EngineError> {
     };
     let mut options = ask.options;
     options.backend = card.backend.name.to_owned();
+    if options.avoid_mm_cluster && !(card.backend.mm_cluster && ask.suite == "flaggems") {
+        return Err(EngineError::usage(
+            format!("suite `{}` on back end `{}` has no cluster kernel to avoid", ask.suite, card.backend.name),
+            "`--avoid-mm-cluster` is for FlagGems' matrix product on Hopper; leave it out",
+        ));
+    }
     let suite = registry::suite(&ask.suite, &options, program)?;
     let scratch = scratch()?;
     preflight::unpack(suite.as_ref(), scratch.path())?;

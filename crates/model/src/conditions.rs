@@ -25,6 +25,7 @@ pub const FIELDS: &[&str] = &[
     "mode",
     "bench_level",
     "shape_mode",
+    "mm_cluster",
     "dtypes",
     "metrics",
     "timer",

@@ -286,14 +286,19 @@ impl Suite for FlagGems {
             (Some(path), None) => format!("file {}", path.display()),
         };
         let dtypes = self.dtypes(operator);
-        BTreeMap::from([
+        let mut conditions = BTreeMap::from([
             ("suite".into(), self.name().into()),
             ("mode".into(), self.mode().into()),
             ("bench_level".into(), self.level().into()),
             ("shape_mode".into(), shape_mode),
             ("dtypes".into(), if dtypes.is_empty() { "all".into() } else { dtypes.join(",") }),
             ("metrics".into(), self.metrics(false).join(",")),
-        ])
+        ]);
+        // The probe takes its order from this condition; where nothing was asked for it is unknown, as it was before.
+        if self.options.avoid_mm_cluster {
+            conditions.insert("mm_cluster".into(), "avoided".into());
+        }
+        conditions
     }
 
     fn explain(&self, evidence: &Evidence<'_>) -> Vec<Finding> {
@@ -437,6 +442,16 @@ mod tests {
     #[test]
     fn budgets_are_whole_and_at_least_one() {
         assert_eq!([0.0, 0.4, 1.6, 200.0, -3.0, f64::NAN].map(whole_ms), [1, 1, 2, 200, 1, 1]);
+    }
+
+    #[test]
+    fn a_cluster_kernel_that_is_avoided_is_a_condition() {
+        let with = |avoid_mm_cluster| {
+            let options = SuiteOptions { avoid_mm_cluster, ..options() };
+            let suite = FlagGems::new(options, &Surroundings::default()).unwrap();
+            suite.conditions(&OperatorSpec::named("mm")).get("mm_cluster").cloned()
+        };
+        assert_eq!([with(false), with(true)], [None, Some("avoided".to_owned())]);
     }
 
     #[test]

@@ -39,6 +39,9 @@ pub struct SuiteOptions {
     /// A shape file of the benchmark's own format.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shape_file: Option<PathBuf>,
+    /// True to keep the library's matrix product off its cluster kernel.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub avoid_mm_cluster: bool,
     /// The program of `--suite command`, with its arguments.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub command: Vec<String>,

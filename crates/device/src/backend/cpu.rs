@@ -17,6 +17,7 @@ pub(super) static CPU: Backend = Backend {
     capture_poisoned: &[],
     capture_recoverable: &[],
     device_errors: &[],
+    mm_cluster: false,
     list_argv: &[],
     sampler: None,
     read_listing: |_| (0..2).map(virtual_card).collect(),

@@ -63,6 +63,7 @@ pub(super) static CUDA: Backend = Backend {
         "CURAND",
         "CUSOLVER_STATUS_",
     ],
+    mm_cluster: true,
     list_argv: &[
         "nvidia-smi",
         "--query-gpu=index,uuid,name,driver_version,compute_cap,power.limit,power.default_limit,power.max_limit,\

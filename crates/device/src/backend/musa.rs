@@ -18,6 +18,7 @@ pub(super) static MUSA: Backend = Backend {
     capture_poisoned: &[],
     capture_recoverable: &[],
     device_errors: &[],
+    mm_cluster: false,
     list_argv: &[],
     sampler: Some(SamplerKind::MthreadsGmi),
     read_listing: |_| Vec::new(),

@@ -19,6 +19,7 @@ pub(super) static ROCM: Backend = Backend {
     capture_poisoned: &[],
     capture_recoverable: &["out of memory", "out of resource"],
     device_errors: &["HIP error"],
+    mm_cluster: false,
     list_argv: &["amd-smi", "static", "--asic", "--bus", "--driver", "--limit", "--json"],
     sampler: Some(SamplerKind::AmdSmi),
     read_listing,
