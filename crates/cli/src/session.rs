@@ -290,12 +290,14 @@ fn compare_with_unset(campaign: &Campaign, volume: Volume) -> anyhow::Result<()>
     }
 }
 
-/// Judges a campaign, writes its files, prints its report; returns the exit code.
+/// Judges a campaign, writes its files, prints its report; returns the exit code. `raw` prints of a single run what the
+/// benchmark itself wrote.
 pub fn conclude(
     campaign: &mut Campaign,
     drive: Drive,
     fail_on: &BTreeSet<Verdict>,
     volume: Volume,
+    raw: bool,
 ) -> anyhow::Result<ExitCode> {
     let report = match judge::judge(campaign) {
         Ok(report) => report,
@@ -310,6 +312,7 @@ pub fn conclude(
     exports::write(campaign, &report)?;
     let root = shown(campaign);
     let text = match campaign.request.goal {
+        Goal::Run if raw => crate::commands::run_raw(campaign)?,
         Goal::Run => crate::commands::run_tables(campaign, &style())?,
         Goal::Screen => terminal::screen_table(&report, &style()),
         Goal::Ab if campaign.request.is_calibration() => {
@@ -454,13 +457,24 @@ pub fn launch(
     fail_on: &BTreeSet<Verdict>,
     volume: Volume,
 ) -> anyhow::Result<ExitCode> {
+    launch_as(prepared, out, fail_on, volume, false)
+}
+
+/// The same; `raw` as for [`conclude`].
+pub fn launch_as(
+    prepared: Prepared,
+    out: &OutArgs,
+    fail_on: &BTreeSet<Verdict>,
+    volume: Volume,
+    raw: bool,
+) -> anyhow::Result<ExitCode> {
     if out.dry_run {
         print_dry_run(&prepared);
         return Ok(ExitCode::Success);
     }
     print_findings(&prepared.findings, volume);
     let mut campaign = prepared.open(&place(out))?;
-    run_to_end(&mut campaign, fail_on, volume)
+    run_to_end_as(&mut campaign, fail_on, volume, raw)
 }
 
 /// Drives a campaign and concludes, whatever happened on the way.
@@ -469,12 +483,21 @@ pub fn run_to_end(
     fail_on: &BTreeSet<Verdict>,
     volume: Volume,
 ) -> anyhow::Result<ExitCode> {
+    run_to_end_as(campaign, fail_on, volume, false)
+}
+
+fn run_to_end_as(
+    campaign: &mut Campaign,
+    fail_on: &BTreeSet<Verdict>,
+    volume: Volume,
+    raw: bool,
+) -> anyhow::Result<ExitCode> {
     match drive(campaign, volume) {
         Ok(drive) => {
             if drive == Drive::Finished {
                 compare_with_unset(campaign, volume)?;
             }
-            conclude(campaign, drive, fail_on, volume)
+            conclude(campaign, drive, fail_on, volume, raw)
         }
         Err(error) => {
             if error.downcast_ref::<EngineError>().is_some() && volume > Volume::Quiet {

@@ -11,6 +11,7 @@
 
 pub mod explain;
 pub mod facts;
+mod input;
 pub mod ir_diff;
 pub mod ir_fingerprint;
 pub mod json;

@@ -313,7 +313,7 @@ pub fn runs(runs: &[RunReport]) -> String {
     ]);
     for run in runs {
         for it in &run.rows {
-            table.row([run.operator.as_str(), &it.case]);
+            table.row([run.operator.as_str(), &it.case.to_string()]);
             table.more([it.timer.map(|it| it.to_string()).unwrap_or_default()]);
             table.more([it.latency_us, it.spread_pct].map(plain));
             table.more([it.samples.to_string()]);

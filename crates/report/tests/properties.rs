@@ -3,6 +3,7 @@
 mod samples;
 
 use proptest::prelude::*;
+use switchback_model::case::CaseKey;
 use switchback_model::finding::Finding;
 use switchback_model::report::{CaseReport, KernelReport, OperatorReport, Report};
 use switchback_model::verdict::{ScreenVerdict, Verdict};
@@ -117,7 +118,7 @@ proptest! {
             texts.push(terminal::cases_table(operator, &style));
             texts.push(explain::operator(&report, &operator.operator).unwrap());
             let row = RunRow {
-                case: operator.operator.clone(),
+                case: CaseKey { dtype: operator.spec.clone(), input: operator.operator.clone(), occurrence: 1 },
                 timer: None,
                 latency_us: operator.effect_pct,
                 samples: 3,
@@ -126,8 +127,11 @@ proptest! {
                 ok: operator.control,
                 error: Some(operator.spec.clone()),
             };
-            let run = RunReport { operator: operator.operator.clone(), rows: vec![row] };
-            texts.push(terminal::run_table(&run, &style));
+            for benchmark in [None, Some((operator.spec.clone(), operator.operator.clone()))] {
+                let rows = vec![row.clone(), row.clone()];
+                let run = RunReport { operator: operator.operator.clone(), benchmark, rows };
+                texts.push(terminal::run_table(&run, &style));
+            }
         }
         for text in texts {
             prop_assert!(!has_control(&text), "{text:?}");

@@ -2,6 +2,7 @@
 
 mod samples;
 
+use switchback_model::case::CaseKey;
 use switchback_model::cell::Purpose;
 use switchback_model::conditions::Conditions;
 use switchback_model::event::Timer;
@@ -88,7 +89,7 @@ fn cases_with_wrong_outputs_have_no_figures() {
 #[test]
 fn run_alone() {
     let row = RunRow {
-        case: "torch.float16 [torch.Size([64, 64])]".into(),
+        case: case("torch.float16", "[torch.Size([64, 64])]", 0),
         timer: Some(Timer::Gated),
         latency_us: Some(6.18),
         samples: 480,
@@ -98,7 +99,7 @@ fn run_alone() {
         error: None,
     };
     let failed = RunRow {
-        case: "torch.float64 [torch.Size([64, 64])]".into(),
+        case: case("torch.float64", "[torch.Size([64, 64])]", 0),
         timer: None,
         latency_us: None,
         samples: 0,
@@ -107,8 +108,72 @@ fn run_alone() {
         ok: false,
         error: Some("RuntimeError: \"mm\" not implemented\nfor 'Double'".into()),
     };
-    let run = RunReport { operator: "mm".into(), rows: vec![row, failed] };
+    let run = RunReport { operator: "mm".into(), benchmark: None, rows: vec![row, failed] };
     insta::assert_snapshot!(terminal::run_table(&run, &TerminalStyle::plain(100)));
+}
+
+fn case(dtype: &str, input: &str, occurrence: u32) -> CaseKey {
+    CaseKey { dtype: dtype.into(), input: input.into(), occurrence }
+}
+
+/// A run of a fused operator whose inputs are mostly the same in every row.
+fn run_of_a_benchmark() -> RunReport {
+    let row = |dtype: &str, tokens: u32, occurrence, timer, latency_us| RunRow {
+        case: case(
+            dtype,
+            &format!(
+                "([torch.Size([{tokens}, 4096]), torch.Size([8, 14336, 4096]), torch.Size([{tokens}, 8]), 2], \
+                 {{'renormalize': True, 'activation': 'silu', 'out': None}})"
+            ),
+            occurrence,
+        ),
+        timer: Some(timer),
+        latency_us: Some(latency_us),
+        samples: 480,
+        baseline_us: (dtype == "torch.float16").then_some(2.0 * latency_us),
+        spread_pct: Some(0.42),
+        ok: true,
+        error: None,
+    };
+    let failed = RunRow {
+        latency_us: None,
+        timer: None,
+        samples: 0,
+        spread_pct: None,
+        ok: false,
+        error: Some("OutOfResources: shared memory\nRequired: 300000".into()),
+        ..row("torch.float16", 8192, 0, Timer::Gated, 1.0)
+    };
+    let unmade =
+        RunRow { case: case("torch.float16", "input 5, which could not be made", 0), ..failed.clone() };
+    let rows = vec![
+        row("torch.float16", 1, 0, Timer::Gated, 6.18),
+        row("torch.float16", 64, 0, Timer::Gated, 117.25),
+        row("torch.float16", 64, 1, Timer::Direct, 118.0),
+        failed,
+        unmade,
+        row("torch.bfloat16", 1, 0, Timer::Direct, 6.2),
+    ];
+    RunReport {
+        operator: "fused_experts_impl".into(),
+        benchmark: Some(("kernel".into(), "core".into())),
+        rows,
+    }
+}
+
+#[test]
+fn a_run_of_a_benchmark_says_once_what_all_rows_share() {
+    insta::assert_snapshot!(terminal::run_table(&run_of_a_benchmark(), &TerminalStyle::plain(100)));
+}
+
+#[test]
+fn success_is_green_and_failure_red() {
+    let text = terminal::run_table(&run_of_a_benchmark(), &TerminalStyle { width: 100, colour: true });
+    assert_eq!(text.matches("\u{1b}[32mSUCCESS\u{1b}[0m").count(), 4);
+    assert_eq!(text.matches("\u{1b}[31mFAILED\u{1b}[0m").count(), 2);
+    // Without colours a status begins its line, where people search for it.
+    let plain = terminal::run_table(&run_of_a_benchmark(), &TerminalStyle::plain(100));
+    assert_eq!(plain.lines().filter(|line| line.starts_with("SUCCESS")).count(), 4);
 }
 
 #[test]

@@ -22,7 +22,7 @@ use crate::args::{Cli, Command};
 use crate::progress::Volume;
 
 pub use calibrate::table as floor_table;
-pub use run::{reports as run_reports, tables as run_tables};
+pub use run::{raw as run_raw, reports as run_reports, tables as run_tables};
 
 /// How a command ended: the exit code of its supervisor or suite is passed on as it is.
 pub enum Ended {

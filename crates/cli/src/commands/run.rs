@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use switchback_engine::campaign::Campaign;
 use switchback_engine::prepare;
 use switchback_engine::request::Goal;
-use switchback_engine::runs;
+use switchback_engine::runs::{self, RunRead};
+use switchback_engine::state::Standing;
+use switchback_model::cell::Purpose;
 use switchback_model::exit_code::ExitCode;
 use switchback_model::side::Side;
 use switchback_model::switch::Switch;
@@ -27,13 +29,26 @@ pub fn run(args: &RunArgs, volume: Volume) -> anyhow::Result<ExitCode> {
         Side::A,
     )?;
     let prepared = prepare::prepare(ask, &session::program()?)?;
-    session::launch(prepared, &args.out, &BTreeSet::new(), volume)
+    session::launch_as(prepared, &args.out, &BTreeSet::new(), volume, args.raw)
 }
 
 /// The rows of a campaign of single runs, an operator each, and why one has none.
 pub fn reports(campaign: &Campaign) -> anyhow::Result<Vec<(RunReport, Vec<String>)>> {
+    let mut found = reports_of(runs::read(campaign)?);
+    if campaign.request.suite == "flaggems" {
+        for ((report, _), operator) in found.iter_mut().zip(&campaign.request.operators) {
+            let conditions = campaign.suite().conditions(operator);
+            let of = |field: &str| conditions.get(field).cloned().unwrap_or_default();
+            report.benchmark = Some((of("mode"), of("bench_level")));
+        }
+    }
+    Ok(found)
+}
+
+/// Rows that were read, as the tables take them.
+pub fn reports_of(read: Vec<RunRead>) -> Vec<(RunReport, Vec<String>)> {
     let run_row = |row: runs::RunReadRow| RunRow {
-        case: row.case.to_string(),
+        case: row.case,
         timer: row.timer,
         latency_us: row.latency_us,
         samples: row.samples,
@@ -42,23 +57,40 @@ pub fn reports(campaign: &Campaign) -> anyhow::Result<Vec<(RunReport, Vec<String
         ok: row.error.is_none(),
         error: row.error,
     };
-    let read = runs::read(campaign)?.into_iter();
-    Ok(read
+    read.into_iter()
         .map(|run| {
             let rows = run.rows.into_iter().map(run_row).collect();
-            (RunReport { operator: run.operator, rows }, run.hints)
+            (RunReport { operator: run.operator, benchmark: None, rows }, run.hints)
         })
-        .collect())
+        .collect()
 }
 
 /// The same as text, a table an operator.
 pub fn tables(campaign: &Campaign, style: &TerminalStyle) -> anyhow::Result<String> {
+    Ok(tables_of(&reports(campaign)?, style))
+}
+
+/// Tables of runs, and why one has no row.
+pub fn tables_of(runs: &[(RunReport, Vec<String>)], style: &TerminalStyle) -> String {
     let mut text = String::new();
-    for (report, hints) in reports(campaign)? {
-        text.push_str(&run_table(&report, style));
+    for (report, hints) in runs {
+        text.push_str(&run_table(report, style));
         text.push('\n');
         for hint in hints {
-            text.push_str(&format!("hint: {}\n", one_line(&hint)));
+            text.push_str(&format!("hint: {}\n", one_line(hint)));
+        }
+    }
+    text
+}
+
+/// What the benchmark itself wrote, as it came.
+pub fn raw(campaign: &Campaign) -> anyhow::Result<String> {
+    let mut text = String::new();
+    for operator in &campaign.request.operators {
+        if let Standing::Done(attempt) | Standing::Failed(attempt) =
+            campaign.state().standing(&operator.operator, Purpose::Run)
+        {
+            text.push_str(&attempt.dir.log()?);
         }
     }
     Ok(text)

@@ -33,7 +33,7 @@ pub fn runs(report: &Report, runs: &[RunReport]) -> String {
         for it in &run.rows {
             let or_none = |value: Option<String>| value.unwrap_or_else(|| number::NONE.into());
             let cells = [
-                code(&it.case),
+                code(&it.case.to_string()),
                 or_none(it.timer.map(|timer| timer.to_string())),
                 or_none(it.latency_us.map(number::latency_us)),
                 or_none(it.spread_pct.map(number::size_percent)),

@@ -1,9 +1,10 @@
 //! Reports for a terminal: plain lines, aligned by columns, coloured where the caller asks for it.
 //!
 //! Width and colour are arguments; the caller knows the terminal. From a width of 60 columns on no line is longer
-//! than the width, save those that the caller hands in to be copied (paths, commands).
+//! than the width, save those that the caller hands in to be copied (paths, commands) and rows of a benchmark's own table.
 
 mod bars;
+mod benchmark;
 mod cases;
 mod evidence;
 mod floor;

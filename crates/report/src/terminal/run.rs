@@ -2,10 +2,11 @@
 
 use anstyle::{AnsiColor, Style};
 use serde::{Deserialize, Serialize};
+use switchback_model::case::CaseKey;
 use switchback_model::event::Timer;
 
 use super::grid::{Column, Row, table};
-use super::{FAINT, TerminalStyle};
+use super::{FAINT, TerminalStyle, benchmark};
 use crate::number;
 use crate::text::{count, one_line, printable};
 
@@ -14,6 +15,9 @@ use crate::text::{count, one_line, printable};
 pub struct RunReport {
     /// The operator's name.
     pub operator: String,
+    /// The benchmark's mode and level, of a suite whose own tables people know; none for the others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub benchmark: Option<(String, String)>,
     /// Its rows, in the order they were measured.
     pub rows: Vec<RunRow>,
 }
@@ -21,8 +25,8 @@ pub struct RunReport {
 /// One case of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunRow {
-    /// The case, as text.
-    pub case: String,
+    /// The case.
+    pub case: CaseKey,
     /// The timer that really timed it; none if it never was.
     pub timer: Option<Timer>,
     /// Latency, microseconds.
@@ -39,12 +43,16 @@ pub struct RunRow {
     pub error: Option<String>,
 }
 
-/// Lists a run's rows; latencies are microseconds, `speedup` is baseline over latency.
+/// Lists a run's rows: as the benchmark's own table where it has one that people know, else in microseconds, `speedup`
+/// being baseline over latency.
 #[must_use]
 pub fn run_table(run: &RunReport, style: &TerminalStyle) -> String {
     let name = printable(&run.operator);
     if run.rows.is_empty() {
         return format!("{}\nno row was measured\n", crate::text::cut(&name, style.columns()));
+    }
+    if let Some((mode, level)) = &run.benchmark {
+        return benchmark::tables(run, mode, level, *style);
     }
     let failed = run.rows.iter().filter(|row| !row.ok).count();
     let mut title = format!("{name}: {}", count(run.rows.len() as u64, "row", "rows"));
@@ -70,7 +78,7 @@ pub fn run_table(run: &RunReport, style: &TerminalStyle) -> String {
 }
 
 fn line(row: &RunRow, baseline: bool) -> Row {
-    let start = Row::default().cell(printable(&row.case), Style::new());
+    let start = Row::default().cell(printable(&row.case.to_string()), Style::new());
     if !row.ok {
         let error = row.error.as_deref().map(one_line).filter(|error| !error.is_empty());
         return start
