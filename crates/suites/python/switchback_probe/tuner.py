@@ -35,6 +35,7 @@ class TunerHook:
         self.session = session
         self.depth = 0
         self.records = {}  # (tuner, kernel, module, key) → record, the recording in use or in the making
+        self._loose = {}  # (kernel, key) → record, of recordings that name no tuner and no module
         self._told = set()
         self._known = {}  # (id(tuner), table, key) → config, so that a launch does not look twice
         self._running = []  # LibTuners whose `run` is on the stack
@@ -93,13 +94,19 @@ class TunerHook:
             meta = json.load(file)
         if meta.get("schema") != SCHEMA:
             raise Refused(f"the recording has schema `{meta.get('schema')}`, this probe reads `{SCHEMA}`")
+        converted = meta.get("converted_from")
         for name in _MUST_AGREE:
+            if converted and name != "backend" and not meta.get(name):
+                self.session.events.note("recording", f"`{converted}` does not tell its `{name}`")
+                continue
             there, here = str(meta.get(name) or ""), str(facts.get(name) or "")
             if there != here:
                 raise Refused(f"the recording's `{name}` is `{there}`, here it is `{here}`")
         with open(os.path.join(path, "records.json"), encoding="utf-8") as file:
             for record in json.load(file)["records"]:
                 self.records[_place(record)] = record
+                if not record["tuner"] and not record["module"]:
+                    self._loose[(record["kernel"], json.dumps(record["key"]))] = record
         self.session.events.note("recording", f"{len(self.records)} choices from `{path}`")
 
     def _begin(self, facts):
@@ -204,7 +211,8 @@ class TunerHook:
             return None
 
     def _replayed(self, tuner, key):
-        record = self.records.get(self._place(tuner, key))
+        place = self._place(tuner, key)
+        record = self.records.get(place) or self._loose.get((place[1], place[3]))
         if record is None:
             return None
         config = _own(tuner, record["config"])

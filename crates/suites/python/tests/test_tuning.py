@@ -133,3 +133,33 @@ def test_the_tuners_benchmarking_is_no_row(cell):
     run = cell(NODE, timer="direct")
     assert [row["ok"] for row in run.rows()] == [True] * 4
     assert {event["source"] for event in run.of("config")} == {"tuned"}
+
+
+def loosened(recorded, **meta):
+    """A recording as the scripts' is made into one: no tuner, no module, and of the meta data what is given."""
+    folder = recorded.folder / "autotune_records"
+    content = json.loads((folder / "records.json").read_text())
+    for record in content["records"]:
+        record.update(tuner="", module="", offered=0)
+    (folder / "records.json").write_text(json.dumps(content))
+    made = {"schema": 1, "side": "A", "converted_from": "/old/autotune_records", **meta}
+    (folder / "meta.json").write_text(json.dumps(made))
+    return str(folder)
+
+
+def test_a_converted_recording_is_found_by_kernel_and_key(cell, recorded):
+    path = loosened(recorded, backend="cuda", device="", compiler="", compiler_digest="")
+    run = cell(NODE, purpose="screen_B", timed=False, tuning="replay", recording=path)
+    assert run.status == 0, run.log
+    assert [event["source"] for event in run.of("config")] == ["replayed"] * 4
+    said = [note["detail"] for note in run.of("note") if note["topic"] == "recording"]
+    assert [f"`/old/autotune_records` does not tell its `{name}`" for name in ("device", "compiler")] == said[:2]
+
+
+def test_a_converted_recording_of_another_back_end_is_refused(cell, recorded):
+    path = loosened(recorded, backend="musa", device="", compiler="", compiler_digest="")
+    run = cell(NODE, purpose="screen_B", timed=False, tuning="replay", recording=path)
+    assert run.status == 5 and "`backend` is `musa`, here it is `cuda`" in run.log
+    path = loosened(recorded, backend="cuda", device="Another", compiler="", compiler_digest="")
+    run = cell(NODE, purpose="screen_B", timed=False, tuning="replay", recording=path)
+    assert run.status == 5 and "`device` is `Another`" in run.log
