@@ -232,6 +232,9 @@ pub struct RunArgs {
     /// How to measure.
     #[command(flatten)]
     pub measure: MeasureArgs,
+    /// Print what the benchmark itself wrote instead of a table.
+    #[arg(long)]
+    pub raw: bool,
     /// Where to.
     #[command(flatten)]
     pub out: OutArgs,
@@ -386,7 +389,8 @@ pub struct PlanArgs {
     /// As for `ab`.
     #[command(flatten)]
     pub ab: AbArgs,
-    /// A screened campaign (or its `screen.tsv`) whose times tell the cost.
+    /// A screened campaign, a screening of the scripts, or a `screen.tsv`: its times tell the cost, and its operators are
+    /// planned where none is named.
     #[arg(long, value_name = "DIR")]
     pub from: Option<PathBuf>,
 }
@@ -411,7 +415,7 @@ pub struct ResumeArgs {
 /// Arguments of `compare`.
 #[derive(Debug, Args)]
 pub struct CompareArgs {
-    /// A folder of `switchback run`, or a log of a FlagGems benchmark.
+    /// A folder of `switchback run` or of the scripts before it, or a log of a FlagGems benchmark.
     #[arg(value_name = "RUN_A")]
     pub a: PathBuf,
     /// The other one.
@@ -441,12 +445,15 @@ pub enum FormatArg {
 /// Arguments of `report`.
 #[derive(Debug, Args)]
 pub struct ReportArgs {
-    /// The campaign's folder.
+    /// The campaign's folder, or one that the scripts left.
     #[arg(value_name = "DIR")]
     pub dir: PathBuf,
     /// Format on stdout.
     #[arg(long, value_enum, default_value = "terminal")]
     pub format: FormatArg,
+    /// Of a single run: print what the benchmark itself wrote instead of a table.
+    #[arg(long, conflicts_with_all = ["format", "explain", "cases"])]
+    pub raw: bool,
     /// Say in sentences why an operator's verdict is what it is.
     #[arg(long, value_name = "OP")]
     pub explain: Option<String>,
@@ -467,7 +474,7 @@ pub struct ReportArgs {
 /// Arguments of `rescore`.
 #[derive(Debug, Args)]
 pub struct RescoreArgs {
-    /// The campaign's folder.
+    /// The campaign's folder, or one that the scripts left.
     #[arg(value_name = "DIR")]
     pub dir: PathBuf,
     /// Field of the conditions that may differ.

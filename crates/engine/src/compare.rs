@@ -15,7 +15,7 @@ use switchback_stats::input::{OperatorInput, Settings};
 use switchback_store::StoreError;
 use switchback_store::attempt::AttemptDir;
 use switchback_store::campaign_dir::CampaignDir;
-use switchback_suites::flaggems_log;
+use switchback_store::script_dir::ScriptRun;
 
 use crate::error::EngineError;
 use crate::evidence::{DigestCache, Evidence};
@@ -24,6 +24,7 @@ use crate::outputs;
 use crate::parts::{Measured, controls_report, figures};
 use crate::request::Request;
 use crate::screen::{Screened, screen};
+use crate::scripts::{self, ScriptDir, read_log as read_log_text};
 use crate::state::{Standing, State};
 
 /// One run, read: its operators in their order, and what is to be said of reading it.
@@ -33,6 +34,7 @@ struct Run {
     identity: BTreeMap<String, String>,
     operators: Vec<(String, Evidence)>,
     notes: Vec<String>,
+    stamps: BTreeMap<String, u64>,
 }
 
 /// Compares two runs: folders of `run`, folders of single attempts, or logs of a FlagGems benchmark.
@@ -66,7 +68,12 @@ pub fn compare(a: &Path, b: &Path, allowed: &BTreeSet<String>, version: &str) ->
     let mut measured = Vec::new();
     for (name, a, b) in &common {
         let has_code = !a.launched.is_empty() && !b.launched.is_empty();
-        let screened = has_code.then(|| screen(Some(a), Some(b), None));
+        let screened = if has_code {
+            Some(screen(Some(a), Some(b), None))
+        } else {
+            // Of several operators in one run nobody knows whose kernels changed.
+            scripts::screened(a, b).filter(|it| common.len() == 1 || it.verdict != ScreenVerdict::IrChanged)
+        };
         let rounds = [RoundEvidence { round: 1, a, b }];
         // Without a probe nothing is known of the code: no case can be called untouched.
         let assumed = screened.clone().unwrap_or_else(unknown_code);
@@ -142,9 +149,17 @@ pub fn compare(a: &Path, b: &Path, allowed: &BTreeSet<String>, version: &str) ->
         calibration: None,
         naive: None,
         elapsed_s: Vec::new(),
-        stamps: digests.stamps().clone(),
+        stamps: stamps_of(&digests, [&run_a, &run_b]),
         findings,
     })
+}
+
+fn stamps_of(digests: &DigestCache, runs: [&Run; 2]) -> BTreeMap<String, u64> {
+    let mut stamps = digests.stamps().clone();
+    for (pattern, count) in runs.into_iter().flat_map(|run| &run.stamps) {
+        *stamps.entry(pattern.clone()).or_default() += count;
+    }
+    stamps
 }
 
 fn unknown_code() -> Screened {
@@ -183,10 +198,18 @@ fn read(path: &Path, side: Side, digests: &mut DigestCache) -> Result<Run, Engin
             identity: evidence.identity.clone(),
             notes: evidence.notes.clone(),
             operators: vec![(operator, evidence)],
+            stamps: BTreeMap::new(),
         });
     }
-    if path.join("run.log").is_file() {
-        return read_log(&path.join("run.log"), side);
+    match scripts::recognise(path)? {
+        Some(ScriptDir::Run(run)) => return read_script(&run, side),
+        Some(ScriptDir::Rounds(_) | ScriptDir::Screen(_)) => {
+            return Err(EngineError::NoRun {
+                path: path.to_owned(),
+                detail: "it holds runs of both sides: `switchback report` judges them".into(),
+            });
+        }
+        None => {}
     }
     Err(EngineError::NoRun {
         path: path.to_owned(),
@@ -230,6 +253,7 @@ fn read_campaign(path: &Path, side: Side, digests: &mut DigestCache) -> Result<R
         identity: first.identity.clone(),
         operators,
         notes,
+        stamps: BTreeMap::new(),
     })
 }
 
@@ -252,8 +276,8 @@ fn read_log(path: &Path, side: Side) -> Result<Run, EngineError> {
         path: path.to_owned(),
         source,
     })?;
-    let log = flaggems_log::read(&bytes, side);
-    if log.rows.is_empty() {
+    let log = read_log_text(&bytes, side);
+    if log.operators.is_empty() {
         let first: Vec<String> = String::from_utf8_lossy(&bytes)
             .lines()
             .filter(|line| !line.trim().is_empty())
@@ -265,39 +289,33 @@ fn read_log(path: &Path, side: Side) -> Result<Run, EngineError> {
             detail: format!("no row of a benchmark is in it; it begins with `{}`", first.join(" / ")),
         });
     }
-    let mut operators: Vec<(String, Evidence)> = Vec::new();
-    for it in &log.rows {
-        let mut row = it.row.clone();
-        if let Some(reason) = &it.unmeasurable {
-            row.ok = false;
-            row.error = Some(reason.clone());
-        }
-        let at = operators.iter().position(|(name, _)| *name == row.operator).unwrap_or_else(|| {
-            operators.push((row.operator.clone(), Evidence::default()));
-            operators.len() - 1
-        });
-        let evidence = &mut operators[at].1;
-        evidence.printed_us.insert(row.case.clone(), it.resolution_us);
-        evidence.rows.push(row);
-    }
-    let notes = log
-        .warnings
-        .iter()
-        .map(ToString::to_string)
-        .chain(log.failures.iter().map(|failure| {
-            format!(
-                "line {}: {} failed: {}",
-                failure.line,
-                failure.operator.as_deref().or(failure.test.as_deref()).unwrap_or("a test"),
-                failure.error.as_deref().unwrap_or("no reason given")
-            )
-        }))
-        .collect();
     Ok(Run {
         path: path.to_owned(),
-        conditions: Conditions(log.conditions()),
+        conditions: Conditions(log.conditions),
         identity: BTreeMap::new(),
-        operators,
-        notes,
+        operators: log.operators,
+        notes: log.notes,
+        stamps: BTreeMap::new(),
+    })
+}
+
+/// A run of the scripts; whatever is missing in it is a note, and rows it must have.
+fn read_script(run: &ScriptRun, side: Side) -> Result<Run, EngineError> {
+    let it = scripts::read_run(run, side)?;
+    if it.operators.iter().all(|(_, evidence)| evidence.rows.is_empty()) {
+        let hints = it.hints(&run.name(), 1);
+        let more = hints.first().map(|hint| format!("; {hint}")).unwrap_or_default();
+        return Err(EngineError::NoRun {
+            path: run.path().to_owned(),
+            detail: format!("{}{more}", it.notes.join("; ")),
+        });
+    }
+    Ok(Run {
+        path: run.path().to_owned(),
+        conditions: it.conditions,
+        identity: it.identity,
+        operators: it.operators,
+        notes: it.notes,
+        stamps: it.stamps,
     })
 }

@@ -79,6 +79,8 @@ pub struct Evidence {
     pub foreign_vendors: Vec<String>,
     /// Tuner keys that were not in the recording.
     pub fallbacks: u64,
+    /// The code of the whole run, where it is not known by case (folders of the scripts); none where nothing is known.
+    pub run_code: Option<Vec<KernelIr>>,
     /// What should be said of how it was read: torn lines, missing texts.
     pub notes: Vec<String>,
     /// What the child said a reader should know: topic and detail, of the topics in [`crate::told`].

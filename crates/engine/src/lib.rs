@@ -37,6 +37,7 @@ pub mod rounds;
 pub mod runs;
 pub mod schedule;
 pub mod screen;
+pub mod scripts;
 pub mod state;
 mod told;
 pub mod unset;

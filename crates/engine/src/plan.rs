@@ -2,12 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use switchback_model::operator::OperatorSpec;
 use switchback_model::side::Pairing;
+use switchback_model::verdict::ScreenVerdict;
 
 use crate::campaign::Campaign;
 use crate::export;
 use crate::request::Request;
-use crate::schedule;
+use crate::schedule::{self, ScreenedOperators};
+use crate::screen::Screened;
 
 /// What one operator costs.
 #[derive(Debug, Clone, PartialEq)]
@@ -52,44 +55,62 @@ pub struct Plan {
     pub imbalance: f64,
 }
 
-/// Plans a request on cards; `screened` is a campaign whose screening tells which operators are measured and how long
-/// a pair of cells takes (a round is a pair).
+/// What a screening tells of an operator's cost.
+#[derive(Debug, Clone)]
+pub struct ScreenedCost {
+    /// The operator.
+    pub operator: OperatorSpec,
+    /// What screening said.
+    pub screened: Screened,
+    /// Seconds of a pair of cells, which is what a round takes; none where the table does not tell.
+    pub pair_s: Option<f64>,
+}
+
+/// Costs as a campaign's screening tells them.
 #[must_use]
-pub fn plan(request: &Request, tunes: bool, devices: &[String], screened: Option<&Campaign>) -> Plan {
-    let facts = screened.and_then(|campaign| export::screen_facts(campaign).ok()).unwrap_or_default();
-    let by_name: BTreeMap<&str, &export::ScreenFacts> =
-        facts.iter().map(|it| (it.operator.operator.as_str(), it)).collect();
+pub fn costs(screened: &Campaign) -> Vec<ScreenedCost> {
+    let facts = export::screen_facts(screened).unwrap_or_default();
+    facts
+        .into_iter()
+        .map(|it| ScreenedCost {
+            operator: it.operator,
+            screened: it.screened,
+            pair_s: Some(it.elapsed_s.0 + it.elapsed_s.1),
+        })
+        .collect()
+}
+
+/// Plans a request on cards; `screened` tells which operators are measured and how long a pair of cells takes.
+#[must_use]
+pub fn plan(request: &Request, tunes: bool, devices: &[String], screened: &[ScreenedCost]) -> Plan {
+    let by_name: BTreeMap<&str, &ScreenedCost> =
+        screened.iter().map(|it| (it.operator.operator.as_str(), it)).collect();
     let a_round = match request.pairing {
         Pairing::Duet => 1,
         Pairing::Process => 2,
     };
-    let known = screened.map(|campaign| {
-        let mut known = campaign.screened().clone();
-        known.retain(|name, _| request.operators.iter().any(|operator| operator.operator == *name));
-        known
-    });
-    let controls: BTreeSet<String> =
-        known.map(|known| schedule::controls(request, &known)).unwrap_or_default().into_iter().collect();
+    let known: ScreenedOperators = screened
+        .iter()
+        .map(|it| (it.operator.operator.clone(), it.screened.clone()))
+        .filter(|(name, _)| request.operators.iter().any(|operator| operator.operator == *name))
+        .collect();
+    let controls: BTreeSet<String> = schedule::controls(request, &known).into_iter().collect();
     let operators: Vec<PlannedOperator> = request
         .operators
         .iter()
         .map(|operator| {
             let known = by_name.get(operator.operator.as_str());
-            let skipped = known.and_then(|it| {
-                use switchback_model::verdict::ScreenVerdict as V;
-                match it.screened.verdict {
-                    V::IrChanged => None,
-                    V::NoIrDiff if controls.contains(&operator.operator) => None,
-                    verdict => Some(verdict.to_string()),
-                }
+            let skipped = known.and_then(|it| match it.screened.verdict {
+                ScreenVerdict::IrChanged => None,
+                ScreenVerdict::NoIrDiff if controls.contains(&operator.operator) => None,
+                verdict => Some(verdict.to_string()),
             });
             let rounds = if skipped.is_some() { 0 } else { a_round * request.most_rounds() as usize };
             let before = if known.is_some() { 0 } else { 2 + usize::from(tunes) };
             // One round of N is two cells of screening length: the expected time is N times a pair, never N/6.
             let seconds = |number: u32| {
-                known.map(|it| {
-                    (it.elapsed_s.0 + it.elapsed_s.1) * f64::from(number) * f64::from(u8::from(rounds > 0))
-                })
+                let pair_s = known.and_then(|it| it.pair_s);
+                pair_s.map(|pair_s| pair_s * f64::from(number) * f64::from(u8::from(rounds > 0)))
             };
             PlannedOperator {
                 operator: operator.to_string(),

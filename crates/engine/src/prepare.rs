@@ -100,7 +100,10 @@ pub fn prepare(ask: Ask, program: &Path) -> Result<Prepared, EngineError> {
     options.backend = card.backend.name.to_owned();
     if options.avoid_mm_cluster && !(card.backend.mm_cluster && ask.suite == "flaggems") {
         return Err(EngineError::usage(
-            format!("suite `{}` on back end `{}` has no cluster kernel to avoid", ask.suite, card.backend.name),
+            format!(
+                "suite `{}` on back end `{}` has no cluster kernel to avoid",
+                ask.suite, card.backend.name
+            ),
             "`--avoid-mm-cluster` is for FlagGems' matrix product on Hopper; leave it out",
         ));
     }

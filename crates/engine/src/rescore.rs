@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use switchback_model::report::Report;
 use switchback_model::verdict::{ScreenVerdict, Verdict};
@@ -137,9 +137,14 @@ pub fn keep(dir: &CampaignDir) -> Result<Vec<String>, StoreError> {
 }
 
 fn copy(dir: &CampaignDir, name: &str, bytes: &[u8]) -> Result<String, StoreError> {
+    keep_as(dir.root(), name, bytes)
+}
+
+/// Writes a former table beside the new one, under the first name that is free; returns that name.
+pub(crate) fn keep_as(root: &Path, name: &str, bytes: &[u8]) -> Result<String, StoreError> {
     for number in 1u32.. {
         let free = if number == 1 { format!("{name}.{SUFFIX}") } else { format!("{name}.{SUFFIX}.{number}") };
-        let path: PathBuf = dir.top(&free);
+        let path: PathBuf = root.join(&free);
         let unwritable = |source| StoreError::Io { action: "write", path: path.clone(), source };
         match std::fs::File::options().write(true).create_new(true).open(&path) {
             Ok(mut file) => {
@@ -189,7 +194,7 @@ fn screen_words(verdict: Option<ScreenVerdict>, stage: Option<&str>) -> String {
 mod tests {
     use super::*;
 
-    fn campaign(folder: &std::path::Path) -> CampaignDir {
+    fn campaign(folder: &Path) -> CampaignDir {
         CampaignDir::create(&folder.join("c"), &BTreeMap::from([("a", 1)])).unwrap()
     }
 

@@ -204,7 +204,7 @@ fn two_compilations(side: Side, one: &Evidence, two: &Evidence) -> Vec<UnseenSta
         .collect()
 }
 
-fn cases_on_both(a: &Evidence, b: &Evidence) -> BTreeSet<CaseKey> {
+pub(crate) fn cases_on_both(a: &Evidence, b: &Evidence) -> BTreeSet<CaseKey> {
     let ran = |evidence: &Evidence| -> BTreeSet<CaseKey> {
         evidence.rows.iter().filter(|row| row.ok).map(|row| row.case.clone()).collect()
     };
@@ -250,7 +250,7 @@ pub fn same_code(
     }
 }
 
-fn kernel_reports(comparison: &Comparison) -> Vec<KernelReport> {
+pub(crate) fn kernel_reports(comparison: &Comparison) -> Vec<KernelReport> {
     let mut reports: BTreeMap<&str, KernelReport> = BTreeMap::new();
     let mut stages: BTreeMap<&str, &Stage> = BTreeMap::new();
     for kernel in &comparison.kernels {

@@ -17,5 +17,6 @@ pub mod event_reader;
 pub mod event_writer;
 pub mod ir_objects;
 pub mod path_name;
+pub mod script_dir;
 
 pub use error::StoreError;

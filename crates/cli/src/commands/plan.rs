@@ -1,9 +1,12 @@
 //! `plan`: the schedule and its cost, nothing started.
 
+use std::path::Path;
+
+use anyhow::Context;
 use switchback_engine::controls::{Controls, ENOUGH};
-use switchback_engine::plan::{Plan, PlannedOperator, plan};
-use switchback_engine::prepare;
+use switchback_engine::plan::{self, Plan, PlannedOperator, ScreenedCost, plan};
 use switchback_engine::request::{Goal, Request};
+use switchback_engine::{prepare, scripts};
 use switchback_model::exit_code::ExitCode;
 use switchback_report::{number, text};
 
@@ -20,24 +23,48 @@ pub fn run(args: &PlanArgs, volume: Volume) -> anyhow::Result<ExitCode> {
             "give it to `ab` or `report`",
         ));
     }
+    let program = session::program()?;
+    let screened = args.from.as_deref().map(|path| costs(path, &program)).transpose()?.unwrap_or_default();
+    // A table names its operators, with file and dtypes: nobody has to write them down again.
+    let named: Vec<String> = if ab.operators.is_empty() {
+        screened.iter().map(|it| it.operator.to_string()).collect()
+    } else {
+        ab.operators.clone()
+    };
     let ask = session::ask(
         Goal::Ab,
-        &ab.operators,
+        &named,
         session::switch(&ab.switch)?,
         &ab.suite,
         &ab.measure,
         Some(&ab.judge),
         session::side(&ab.judge.tune_on),
     )?;
-    let program = session::program()?;
     let prepared = prepare::prepare(ask, &program)?;
     session::print_findings(&prepared.findings, volume);
-    let screened = args.from.as_deref().map(|dir| prepare::read(dir, &program)).transpose()?;
     let devices: Vec<String> = prepared.cards.iter().map(|card| card.card.index.clone()).collect();
-    let it = plan(&prepared.request, prepared.suite.tunes(), &devices, screened.as_ref());
+    let it = plan(&prepared.request, prepared.suite.tunes(), &devices, &screened);
     let rounds = prepare::facts(&prepared.request).remove("rounds").unwrap_or_default();
     session::print(&describe(&it, &rounds, &controls(&prepared.request, &it)));
     Ok(ExitCode::Success)
+}
+
+/// Costs of a screening: of a campaign's folder, of a folder of the scripts, or of a table alone.
+fn costs(path: &Path, program: &Path) -> anyhow::Result<Vec<ScreenedCost>> {
+    let table = match scripts::recognise(path)? {
+        Some(scripts::ScriptDir::Screen(screen)) => screen.root.join("screen.tsv"),
+        Some(_) => {
+            return Err(Message::usage(
+                format!("`{}` was not screened: it has no `screen.tsv`", path.display()),
+                "`--from` takes a screened campaign, a folder with `screen.tsv`, or the table itself",
+            ));
+        }
+        None if path.is_file() => path.to_owned(),
+        None => return Ok(plan::costs(&prepare::read(path, program)?)),
+    };
+    let text =
+        std::fs::read_to_string(&table).with_context(|| format!("cannot read `{}`", table.display()))?;
+    Ok(scripts::screen_table(&text, &table.display().to_string())?)
 }
 
 /// Seconds, or from the least to the most where rounds go by precision.

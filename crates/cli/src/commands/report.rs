@@ -1,12 +1,16 @@
 //! `report`: a campaign's report again, in any format; `--explain` says why.
 
+use std::collections::BTreeSet;
+
 use switchback_engine::calibration::Calibration;
 use switchback_engine::request::Goal;
+use switchback_engine::scripts::{self, ScriptDir};
 use switchback_engine::{judge, prepare};
 use switchback_model::conditions;
 use switchback_model::exit_code::ExitCode;
 use switchback_model::report::Report;
-use switchback_report::{explain, json, terminal};
+use switchback_model::verdict::Verdict;
+use switchback_report::{explain, json, markdown, terminal, tsv};
 
 use crate::args::{FormatArg, ReportArgs};
 use crate::exports;
@@ -14,30 +18,30 @@ use crate::failure::Message;
 use crate::progress::Volume;
 use crate::session;
 
+/// The margin that folders of the scripts are judged by, percent: they asked for none.
+const MARGIN_PCT: f64 = 0.5;
+
 pub fn run(args: &ReportArgs, volume: Volume) -> anyhow::Result<ExitCode> {
     let fail_on = session::fail_on(&args.fail_on)?;
     let allowed = conditions::check_fields(args.allow.iter().map(String::as_str))?;
+    if let Some(folder) = scripts::recognise(&args.dir)? {
+        return of_scripts(args, &folder, &allowed, &fail_on, volume);
+    }
     let mut campaign = prepare::read(&args.dir, &session::program()?)?;
     campaign.request.allowed.extend(allowed);
     if let Some(path) = &args.floor {
         campaign.floor = Some(Calibration::read(path)?);
     }
     let report = judge::judge(&mut campaign)?;
-    if let Some(operator) = &args.explain {
-        if campaign.request.goal == Goal::Run {
-            return Err(Message::usage(
-                format!("`{}` is a single run: there is no verdict to be explained", args.dir.display()),
-                "`switchback compare RUN_A RUN_B` holds two of them side by side",
-            ));
+    if args.raw {
+        if campaign.request.goal != Goal::Run {
+            return Err(not_raw(args));
         }
-        let text = explain::operator(&report, operator).ok_or_else(|| unknown(&report, operator))?;
-        session::print(&text);
+        session::print(&super::run_raw(&campaign)?);
         return Ok(ExitCode::Success);
     }
-    if let Some(operator) = &args.cases {
-        let found = report.operators.iter().find(|it| it.operator == *operator || it.spec == *operator);
-        let found = found.ok_or_else(|| unknown(&report, operator))?;
-        session::print(&terminal::operator_with_cases(&report, found, &session::style()));
+    if let Some(text) = about_one(args, &report, campaign.request.goal == Goal::Run)? {
+        session::print(&text);
         return Ok(ExitCode::Success);
     }
     // The files are derived; a folder that cannot be written (another machine's, a read-only copy) is read all the same.
@@ -72,6 +76,86 @@ pub fn run(args: &ReportArgs, volume: Volume) -> anyhow::Result<ExitCode> {
     }
     let failed = report.operators.iter().any(|operator| fail_on.contains(&operator.verdict));
     Ok(if failed { ExitCode::FailOn } else { ExitCode::Success })
+}
+
+/// What `--explain` or `--cases` ask of one operator; none if neither was given.
+fn about_one(args: &ReportArgs, report: &Report, single: bool) -> anyhow::Result<Option<String>> {
+    if let Some(operator) = &args.explain {
+        if single {
+            return Err(Message::usage(
+                format!("`{}` is a single run: there is no verdict to be explained", args.dir.display()),
+                "`switchback compare RUN_A RUN_B` holds two of them side by side",
+            ));
+        }
+        return explain::operator(report, operator).map(Some).ok_or_else(|| unknown(report, operator));
+    }
+    if let Some(operator) = &args.cases {
+        let found = report.operators.iter().find(|it| it.operator == *operator || it.spec == *operator);
+        let found = found.ok_or_else(|| unknown(report, operator))?;
+        return Ok(Some(terminal::operator_with_cases(report, found, &session::style())));
+    }
+    Ok(None)
+}
+
+/// A folder of the scripts: judged anew, written nowhere.
+fn of_scripts(
+    args: &ReportArgs,
+    folder: &ScriptDir,
+    allowed: &BTreeSet<String>,
+    fail_on: &BTreeSet<Verdict>,
+    volume: Volume,
+) -> anyhow::Result<ExitCode> {
+    if args.floor.is_some() {
+        return Err(Message::usage(
+            format!("`{}` is of the scripts, which calibrated nothing", args.dir.display()),
+            "`--floor` goes with campaigns of switchback",
+        ));
+    }
+    let report = scripts::report(folder, allowed, MARGIN_PCT, env!("CARGO_PKG_VERSION"))?;
+    let single = matches!(folder, ScriptDir::Run(_));
+    if args.raw {
+        let ScriptDir::Run(run) = folder else { return Err(not_raw(args)) };
+        session::print(&String::from_utf8_lossy(&run.log()?.unwrap_or_default()));
+        return Ok(ExitCode::Success);
+    }
+    if let Some(text) = about_one(args, &report, single)? {
+        session::print(&text);
+        return Ok(ExitCode::Success);
+    }
+    let runs = match folder {
+        ScriptDir::Run(run) => {
+            let mut found = super::run::reports_of(scripts::runs(run)?.1);
+            let of = |field: &str| report.conditions.get(field).unwrap_or("unknown").to_owned();
+            for (run, _) in &mut found {
+                run.benchmark = Some((of("mode"), of("bench_level")));
+            }
+            found
+        }
+        ScriptDir::Rounds(_) | ScriptDir::Screen(_) => Vec::new(),
+    };
+    let rows = || runs.iter().map(|(run, _)| run.clone()).collect::<Vec<_>>();
+    let text = match args.format {
+        FormatArg::Terminal if single => super::run::tables_of(&runs, &session::style()),
+        FormatArg::Terminal => terminal::render(&report, &session::style(), &[]),
+        FormatArg::Markdown if single => markdown::runs(&report, &rows()),
+        FormatArg::Markdown => markdown::render(&report),
+        FormatArg::Json => json::render(&report),
+        FormatArg::Tsv if single => tsv::runs(&rows()),
+        FormatArg::Tsv => tsv::report(&report),
+    };
+    session::print(&text);
+    if single || args.format == FormatArg::Tsv {
+        session::print_findings(&report.findings, volume);
+    }
+    let failed = report.operators.iter().any(|operator| fail_on.contains(&operator.verdict));
+    Ok(if failed { ExitCode::FailOn } else { ExitCode::Success })
+}
+
+fn not_raw(args: &ReportArgs) -> anyhow::Error {
+    Message::usage(
+        format!("`{}` is no single run: `--raw` has nothing to print", args.dir.display()),
+        "each attempt's folder has the benchmark's text in `run.log`",
+    )
 }
 
 fn unknown(report: &Report, operator: &str) -> anyhow::Error {

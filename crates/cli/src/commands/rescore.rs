@@ -1,5 +1,6 @@
 //! `rescore`: judges what is on disk by today's rules and says which verdicts are others.
 
+use switchback_engine::scripts::{self, ScriptDir, ScriptScreen};
 use switchback_engine::{judge, prepare, rescore};
 use switchback_model::conditions;
 use switchback_model::exit_code::ExitCode;
@@ -7,12 +8,23 @@ use switchback_report::text::{count, one_line, printable};
 
 use crate::args::RescoreArgs;
 use crate::exports;
+use crate::failure::Message;
 use crate::progress::Volume;
 use crate::session;
 
 pub fn run(args: &RescoreArgs, volume: Volume) -> anyhow::Result<ExitCode> {
     let fail_on = session::fail_on(&args.fail_on)?;
     let allowed = conditions::check_fields(args.allow.iter().map(String::as_str))?;
+    match scripts::recognise(&args.dir)? {
+        Some(ScriptDir::Screen(screen)) => return of_scripts(&screen, volume),
+        Some(_) => {
+            return Err(Message::usage(
+                format!("`{}` has no table that could be scored again", args.dir.display()),
+                "`switchback report` judges rounds of the scripts by today's rules each time",
+            ));
+        }
+        None => {}
+    }
     // With the folder's lock: tables of a campaign that runs are its own to write.
     let mut campaign = prepare::resume(&args.dir, &session::program()?)?;
     campaign.request.allowed.extend(allowed);
@@ -51,4 +63,30 @@ pub fn run(args: &RescoreArgs, volume: Volume) -> anyhow::Result<ExitCode> {
     }
     let failed = report.operators.iter().any(|operator| fail_on.contains(&operator.verdict));
     Ok(if failed { ExitCode::FailOn } else { ExitCode::Success })
+}
+
+/// A screening of the scripts: its table, by the code that lies beside it.
+fn of_scripts(screen: &ScriptScreen, volume: Volume) -> anyhow::Result<ExitCode> {
+    let it = scripts::rescore(screen)?;
+    for change in &it.changes {
+        session::print(&format!(
+            "{}  {}: {} → {}",
+            one_line(&change.operator),
+            change.what,
+            change.before,
+            change.now
+        ));
+    }
+    let operators = count(it.operators as u64, "operator", "operators");
+    session::print(&match it.changes.len() as u64 {
+        0 => format!("no verdict changed, of {operators}"),
+        changed => format!("{} changed, of {operators}", count(changed, "verdict", "verdicts")),
+    });
+    if volume > Volume::Quiet {
+        for reason in &it.left {
+            anstream::eprintln!("note: left as it was: {}", printable(reason));
+        }
+        anstream::eprintln!("note: the former table is kept: {}", it.kept);
+    }
+    Ok(ExitCode::Success)
 }

@@ -13,6 +13,7 @@ mod defaults;
 mod flaggems;
 mod kills;
 mod layers;
+mod old_folders;
 mod pairing;
 mod pipes;
 mod refusals;
