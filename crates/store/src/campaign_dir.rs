@@ -15,6 +15,10 @@ use crate::path_name::path_name;
 
 /// The request's file.
 const REQUEST: &str = "campaign.toml";
+/// The file that the one coordinator holds locked.
+const LOCK: &str = "campaign.lock";
+/// The folder of another run's recordings.
+const RECORDINGS: &str = "recordings";
 
 /// A campaign's folder, absolute.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,25 +35,71 @@ pub struct CampaignLock {
 impl CampaignDir {
     /// Makes a campaign's folder and writes its request, which never changes after.
     ///
-    /// An empty folder is taken as it is.
+    /// A folder is taken that is empty, or has no more in it than a start that was killed before its request was written.
     ///
     /// # Errors
-    /// The folder has something in it already, or cannot be written.
+    /// The folder has something in it already, cannot be written, or another process is making it.
     pub fn create(root: &Path, request: &impl Serialize) -> Result<Self, StoreError> {
+        Self::create_with(root, request, |_| Ok(()))
+    }
+
+    /// As [`Self::create`]; `fill` puts into the folder what must be there when the request is.
+    ///
+    /// # Errors
+    /// As [`Self::create`], and those of `fill`.
+    pub fn create_with(
+        root: &Path,
+        request: &impl Serialize,
+        fill: impl FnOnce(&Self) -> Result<(), StoreError>,
+    ) -> Result<Self, StoreError> {
         std::fs::create_dir_all(root).map_err(StoreError::io("create", root))?;
-        let root = std::fs::canonicalize(root).map_err(StoreError::io("open", root))?;
-        let mut entries = std::fs::read_dir(&root).map_err(StoreError::io("read", &root))?;
-        if entries.next().is_some() {
-            return Err(StoreError::Exists { path: root });
+        let it = Self { root: std::fs::canonicalize(root).map_err(StoreError::io("open", root))? };
+        if !it.is_unbegun()? {
+            return Err(StoreError::Exists { path: it.root });
         }
-        let it = Self { root };
-        for folder in [it.cells_dir(), it.ir_dir(), it.probe_dir(), it.cache_dir()] {
-            std::fs::create_dir_all(&folder).map_err(StoreError::io("create", &folder))?;
+        let _lock = it.lock()?;
+        if Self::is_campaign(&it.root) {
+            return Err(StoreError::Exists { path: it.root });
         }
+        it.make_folders()?;
+        fill(&it)?;
         let text = toml::to_string_pretty(request)
             .map_err(|error| StoreError::damaged(&it.root.join(REQUEST), error))?;
         atomic::write(&it.root.join(REQUEST), text.as_bytes())?;
         Ok(it)
+    }
+
+    /// Makes the folders that cells need, where they are missing.
+    ///
+    /// # Errors
+    /// The campaign's folder cannot be written.
+    pub fn make_folders(&self) -> Result<(), StoreError> {
+        for folder in [self.cells_dir(), self.ir_dir(), self.probe_dir(), self.cache_dir()] {
+            std::fs::create_dir_all(&folder).map_err(StoreError::io("create", &folder))?;
+        }
+        Ok(())
+    }
+
+    /// True if nothing is in the folder but what [`Self::create_with`] makes before the request: nothing of anybody's is
+    /// taken for a campaign, and a start that was killed does not keep its folder for ever.
+    fn is_unbegun(&self) -> Result<bool, StoreError> {
+        let read = |folder: &Path| std::fs::read_dir(folder).map_err(StoreError::io("read", folder));
+        for entry in read(&self.root)? {
+            let entry = entry.map_err(StoreError::io("read", &self.root))?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let is_ours = match name.as_str() {
+                "cells" | "ir" | "probe" | "cache" => {
+                    entry.path().is_dir() && read(&entry.path())?.next().is_none()
+                }
+                RECORDINGS => entry.path().is_dir(),
+                LOCK => true,
+                _ => name.starts_with(&format!(".{REQUEST}.")),
+            };
+            if !is_ours {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// Opens a campaign's folder.
@@ -85,7 +135,7 @@ impl CampaignDir {
     /// # Errors
     /// Another process has it.
     pub fn lock(&self) -> Result<CampaignLock, StoreError> {
-        let path = self.root.join("campaign.lock");
+        let path = self.root.join(LOCK);
         let file = File::create(&path).map_err(StoreError::io("create", &path))?;
         match file.try_lock() {
             Ok(()) => Ok(CampaignLock { _file: file }),
@@ -134,6 +184,12 @@ impl CampaignDir {
     #[must_use]
     pub fn cache_dir(&self) -> PathBuf {
         self.root.join("cache")
+    }
+
+    /// Where another run's recording of an operator lies, where the campaign replays one.
+    #[must_use]
+    pub fn recording_dir(&self, operator: &str) -> PathBuf {
+        self.root.join(RECORDINGS).join(path_name(operator))
     }
 
     /// A file at the top of the folder: an export or a report.
@@ -225,6 +281,33 @@ mod tests {
         assert_eq!(made.request::<BTreeMap<String, u32>>().unwrap(), request());
         assert!(matches!(CampaignDir::create(&root, &request()), Err(StoreError::Exists { .. })));
         assert!(matches!(CampaignDir::open(folder.path()), Err(StoreError::NoCampaign { .. })));
+    }
+
+    #[test]
+    fn a_start_that_was_killed_before_its_request_leaves_a_folder_that_can_be_taken() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().join("x");
+        // Every place at which it can be killed.
+        for left in
+            ["", "campaign.lock", "cells", "ir", "probe", "cache", "recordings/mm", ".campaign.toml.7.0.tmp"]
+        {
+            std::fs::create_dir_all(root.join(left).parent().unwrap()).unwrap();
+            if left.contains('.') {
+                std::fs::write(root.join(left), "half a req").unwrap();
+            } else {
+                std::fs::create_dir_all(root.join(left)).unwrap();
+            }
+        }
+        CampaignDir::create(&root, &request()).unwrap();
+        // What is somebody's is left alone.
+        for theirs in ["cells/mm", "notes", "ir/text", ".campaign"] {
+            let root = folder.path().join(path_name(theirs));
+            std::fs::create_dir_all(root.join(theirs)).unwrap();
+            assert!(
+                matches!(CampaignDir::create(&root, &request()), Err(StoreError::Exists { .. })),
+                "{theirs}"
+            );
+        }
     }
 
     #[test]
