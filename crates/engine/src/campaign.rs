@@ -19,8 +19,10 @@ use crate::error::EngineError;
 use crate::evidence::{DigestCache, Evidence};
 use crate::measure::{MeasuredCase, RoundEvidence, measured_cases};
 use crate::observer::{Observer, Phase};
+use crate::plan;
 use crate::request::{Goal, Request, RequestCard};
 use crate::rounds::{Rounds, joined};
+use crate::schedule::costs::Costs;
 use crate::schedule::{self, ScreenedOperators};
 use crate::screen::{Again, Screened, screen};
 use crate::state::{Attempt, Standing, State};
@@ -169,6 +171,27 @@ impl Campaign {
     #[must_use]
     pub fn next(&self) -> Option<(CellKey, Phase)> {
         schedule::next(&self.request, self.suite.tunes(), &self.state, &self.screened, &self.rounds)
+    }
+
+    /// The fixed partition of what is measured onto so many cards, by the seconds of screening; none while operators are still
+    /// to be screened. A function of what is on disk, so that it is the same after every start.
+    #[must_use]
+    pub fn partition(&self, costs: &Costs, cards: usize) -> Option<Vec<(Vec<String>, f64)>> {
+        let pair_s = |operator: &str| {
+            let [a_s, b_s] = costs.of(operator)?.screen_s;
+            Some(a_s? + b_s?)
+        };
+        plan::fixed(&self.request, &self.screened, pair_s, cards)
+    }
+
+    /// What the cells of all operators took so far.
+    #[must_use]
+    pub fn costs(&self) -> Costs {
+        let mut costs = Costs::default();
+        for operator in &self.request.operators {
+            costs.refresh(&operator.operator, &self.state);
+        }
+        costs
     }
 
     /// How many rounds each operator is to have, as far as the rounds on disk decide.
@@ -414,7 +437,7 @@ impl Campaign {
         once: Screened,
         evidence: &[Option<Evidence>],
     ) -> Result<Screened, EngineError> {
-        let tunes = self.suite.tunes();
+        let tunes = self.request.tunes(operator, self.suite.tunes());
         let side = if tunes { self.request.tune_on } else { Side::A };
         let purpose = if tunes { Purpose::Tune(side) } else { Purpose::Again(side) };
         let again = if tunes { Again::NotNeeded } else { Again::Ran };
@@ -437,7 +460,7 @@ impl Campaign {
 
     fn is_ready(&self, operator: &str) -> bool {
         let tune = Purpose::Tune(self.request.tune_on);
-        if self.suite.tunes() && self.state.is_failed(operator, tune) {
+        if self.request.tunes(operator, self.suite.tunes()) && self.state.is_failed(operator, tune) {
             return true;
         }
         let screens = Side::BOTH.map(|side| self.state.standing(operator, Purpose::Screen(side)));

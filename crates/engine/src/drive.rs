@@ -7,7 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use switchback_model::cell::CellKey;
-use switchback_model::outcome::Ending;
+use switchback_model::exit_code::ExitCode;
+use switchback_model::outcome::{Ending, Outcome};
 use switchback_store::attempt::AttemptDir;
 
 use crate::campaign::{Campaign, Drive};
@@ -108,6 +109,8 @@ struct Driver<'a> {
     open: Vec<OpenOperator>,
     roles: Roles,
     costs: Costs,
+    /// The places of cards by operator, where a fixed partition says them.
+    fixed: BTreeMap<String, usize>,
     start: Instant,
     /// When cards last asked for blocks; none if something has changed since.
     pulled: Option<Instant>,
@@ -151,6 +154,7 @@ impl<'a> Driver<'a> {
             names,
             roles: Roles::default(),
             costs,
+            fixed: BTreeMap::new(),
             start: Instant::now(),
             pulled: None,
             done,
@@ -247,6 +251,12 @@ impl<'a> Driver<'a> {
 
     fn reopen_all(&mut self) {
         self.roles = Roles::of(&self.campaign.request, &self.campaign.screened);
+        if self.campaign.request.fixed {
+            self.fixed = (0..)
+                .zip(self.campaign.partition(&self.costs, self.seats.len()).unwrap_or_default())
+                .flat_map(|(place, (operators, _))| operators.into_iter().map(move |name| (name, place)))
+                .collect();
+        }
         for operator in 0..self.names.len() {
             self.reopen(operator);
         }
@@ -318,7 +328,10 @@ impl<'a> Driver<'a> {
                     block_s: expected.block_s(name, first),
                     cold_s: expected.cold_s(name),
                     warm: known.iter().flat_map(|it| &it.warm).filter_map(at).collect(),
-                    home: known.and_then(|it| it.home.as_ref()).and_then(at),
+                    home: match self.fixed.get(name) {
+                        Some(place) => Some(*place),
+                        None => known.and_then(|it| it.home.as_ref()).and_then(at),
+                    },
                     pinned: open.begun.iter().filter_map(|(part, name)| Some((*part, at(name)?))).collect(),
                     parts,
                 }
@@ -337,7 +350,7 @@ impl<'a> Driver<'a> {
                 }
             })
             .collect();
-        let shares = share(&work, &busy_s, true);
+        let shares = share(&work, &busy_s, !self.campaign.request.fixed);
         self.observer.remaining(shares.iter().map(|share| share.load_s).fold(0.0, f64::max));
         shares.get(place)?.blocks.first().copied()
     }
@@ -400,6 +413,7 @@ impl<'a> Driver<'a> {
             }
             Some(_) => {
                 self.seats[place].not_started = 0;
+                self.check_recording(&cell, outcome.as_ref())?;
                 if !matches!(self.campaign.state.standing(&cell.operator, cell.purpose), Standing::Open) {
                     self.done += 1;
                 }
@@ -417,6 +431,20 @@ impl<'a> Driver<'a> {
             self.reopen(operator);
         }
         Ok(())
+    }
+
+    /// A compiler that is not the recording's is every cell's: the first that refuses it ends the drive.
+    fn check_recording(&self, cell: &CellKey, outcome: Option<&Outcome>) -> Result<(), EngineError> {
+        let replays = self.campaign.request.recorded.contains(&cell.operator);
+        let refused = outcome.filter(|outcome| {
+            outcome.exit_status == Some(i32::from(ExitCode::Refused.code())) && outcome.counts.success == 0
+        });
+        match refused.filter(|_| replays) {
+            None => Ok(()),
+            Some(outcome) => {
+                Err(EngineError::RefusedRecording { cell: cell.to_string(), reason: outcome.reason.clone() })
+            }
+        }
     }
 
     /// A cell could not even start on a card: others would not either, and another card may do better.

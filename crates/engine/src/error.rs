@@ -41,6 +41,22 @@ pub enum EngineError {
         /// In what.
         differences: Vec<Difference>,
     },
+    /// Another run's recording is of another back end, device or side.
+    #[error("the recording of `{operator}` is another's: {}", floors(.differences))]
+    OtherRecording {
+        /// The operator.
+        operator: String,
+        /// In what.
+        differences: Vec<Difference>,
+    },
+    /// A cell refused another run's recording: it was made by another compiler.
+    #[error("`{cell}` refuses the recording: {reason}")]
+    RefusedRecording {
+        /// The cell.
+        cell: String,
+        /// What it said.
+        reason: String,
+    },
     /// A noise floor is of another machine, or of rows that were timed otherwise.
     #[error("the floor is another machine's or another way of timing: {}", floors(.0))]
     OtherFloor(Vec<Difference>),
@@ -135,6 +151,8 @@ impl EngineError {
             }
             Self::OtherFloor(_)
             | Self::OtherCard { .. }
+            | Self::OtherRecording { .. }
+            | Self::RefusedRecording { .. }
             | Self::Conditions(_)
             | Self::NotReproduced { .. } => ExitCode::Refused,
             Self::Interrupted => ExitCode::Interrupted,
@@ -155,6 +173,10 @@ impl EngineError {
             Self::Conditions(differences) => differences
                 .first()
                 .map(|difference| format!("`--allow {}` compares them all the same", difference.field)),
+            Self::OtherRecording { .. } | Self::RefusedRecording { .. } => Some(
+                "configs tuned elsewhere are other configs: without `--replay-from` operators tune here"
+                    .into(),
+            ),
             Self::OtherCard { differences, .. } => differences
                 .first()
                 .map(|difference| format!("`--allow {}` measures on both all the same", difference.field)),

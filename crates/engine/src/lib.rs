@@ -31,6 +31,7 @@ pub mod prepare;
 pub mod program;
 pub mod readings;
 pub mod recompile;
+pub mod recordings;
 pub mod request;
 pub mod rescore;
 pub mod rounds;

@@ -41,7 +41,7 @@ pub fn write(
         .find(|operator| operator.operator == cell.operator)
         .cloned()
         .unwrap_or_else(|| OperatorSpec::named(&cell.operator));
-    let recording = recording(request, state, &cell.operator);
+    let recording = recording(campaign, request, state, &cell.operator);
     let measure = measure(request, suite, backend, cell, recording.clone());
     let sides = cell.purpose.sides();
     let cache_dir = campaign
@@ -112,15 +112,17 @@ fn cache_name(purpose: Purpose) -> String {
     }
 }
 
-/// The recording that an operator's cells replay, once its tuning cell is done.
-fn recording(request: &Request, state: &State, operator: &str) -> Option<PathBuf> {
-    match state.standing(operator, Purpose::Tune(request.tune_on)) {
-        Standing::Done(attempt) => {
-            let path = attempt.dir.recording_path();
-            path.join("records.json").is_file().then_some(path)
+/// The recording that an operator's cells replay: another run's, or its own once its tuning cell is done.
+fn recording(campaign: &CampaignDir, request: &Request, state: &State, operator: &str) -> Option<PathBuf> {
+    let path = if request.tunes(operator, true) {
+        match state.standing(operator, Purpose::Tune(request.tune_on)) {
+            Standing::Done(attempt) => attempt.dir.recording_path(),
+            Standing::Open | Standing::Failed(_) => return None,
         }
-        Standing::Open | Standing::Failed(_) => None,
-    }
+    } else {
+        campaign.recording_dir(operator)
+    };
+    path.join("records.json").is_file().then_some(path)
 }
 
 fn measure(

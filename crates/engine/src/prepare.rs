@@ -9,6 +9,7 @@ use switchback_model::finding::Finding;
 use switchback_model::operator::OperatorSpec;
 use switchback_model::side::{Pairing, Side};
 use switchback_model::switch::Switch;
+use switchback_model::verdict::ScreenVerdict;
 use switchback_stats::Precision;
 use switchback_store::campaign_dir::CampaignDir;
 use switchback_suites::registry;
@@ -19,6 +20,7 @@ use crate::cards::{self, ChosenCard};
 use crate::controls::Controls;
 use crate::error::EngineError;
 use crate::preflight;
+use crate::recordings::{self, Recording};
 use crate::request::{Goal, MeasureRequest, Request, RequestCard};
 
 /// What a user asks for, before it is held against the machine.
@@ -50,6 +52,14 @@ pub struct Ask {
     pub naive: bool,
     /// The side that tunes.
     pub tune_on: Side,
+    /// Screening verdicts whose operators are measured; empty for those whose code changed.
+    pub verdicts: Vec<ScreenVerdict>,
+    /// Operators, by name, that are left out.
+    pub exclude: Vec<String>,
+    /// The run whose recordings are replayed.
+    pub replay_from: Option<PathBuf>,
+    /// True if each operator stays on the card that a fixed partition gives it.
+    pub fixed: bool,
     /// Seed; none draws one.
     pub seed: Option<u64>,
     /// Seconds a cell may take.
@@ -82,6 +92,8 @@ pub struct Prepared {
     pub findings: Vec<Finding>,
     /// All that the suite offers.
     pub offered: Vec<Offered>,
+    /// Another run's recordings that are replayed.
+    pub recordings: Vec<Recording>,
 }
 
 /// Holds an ask against the machine: finds cards and operators, runs the checks.
@@ -124,7 +136,7 @@ pub fn prepare(ask: Ask, program: &Path) -> Result<Prepared, EngineError> {
     } else {
         ask.operators
     };
-    let operators = suite.resolve(&asked, &offered)?;
+    let operators = without(suite.resolve(&asked, &offered)?, &ask.exclude)?;
     let mut findings = preflight::passed(preflight::check(suite.as_ref(), &operators, scratch.path()))?;
     findings.extend(cards.iter().filter_map(crate::doctor::capped));
     let names: BTreeSet<&str> = operators.iter().map(|operator| operator.operator.as_str()).collect();
@@ -152,7 +164,7 @@ pub fn prepare(ask: Ask, program: &Path) -> Result<Prepared, EngineError> {
         .filter(|it| names.contains(it.operator.as_str()) && !it.dtypes.is_empty())
         .map(|it| (it.operator.clone(), it.dtypes.clone()))
         .collect();
-    let request = Request {
+    let mut request = Request {
         schema: 1,
         switchback: ask.version,
         id: new_id(),
@@ -171,6 +183,10 @@ pub fn prepare(ask: Ask, program: &Path) -> Result<Prepared, EngineError> {
         cell_timeout_s: ask.cell_timeout_s,
         time_budget_s: ask.time_budget_s,
         allowed: ask.allowed.into_iter().collect(),
+        verdicts: ask.verdicts,
+        fixed: ask.fixed,
+        replay_from: ask.replay_from.clone(),
+        recorded: Vec::new(),
         operators,
         measure: ask.measure,
         precision: ask.precision,
@@ -183,7 +199,39 @@ pub fn prepare(ask: Ask, program: &Path) -> Result<Prepared, EngineError> {
     };
     request.check()?;
     check_cards(&request)?;
-    Ok(Prepared { request, suite, backend: card.backend, cards, findings, offered })
+    let recordings = match &ask.replay_from {
+        Some(run) => replayed(run, &mut request, suite.as_ref())?,
+        None => Vec::new(),
+    };
+    Ok(Prepared { request, suite, backend: card.backend, cards, findings, offered, recordings })
+}
+
+/// Leaves operators out; one that is not there would be left in under the name that was meant.
+fn without(mut operators: Vec<OperatorSpec>, names: &[String]) -> Result<Vec<OperatorSpec>, EngineError> {
+    for name in names {
+        let before = operators.len();
+        operators.retain(|operator| operator.operator != *name);
+        if operators.len() == before {
+            return Err(EngineError::usage(
+                format!("`{name}` is to be left out and is none of the operators"),
+                "`--dry-run` lists them",
+            ));
+        }
+    }
+    Ok(operators)
+}
+
+/// Finds the recordings of another run, and notes in the request which operators have one.
+fn replayed(run: &Path, request: &mut Request, suite: &dyn Suite) -> Result<Vec<Recording>, EngineError> {
+    if !suite.tunes() {
+        return Err(EngineError::usage(
+            format!("suite `{}` has no tuners, so there is nothing to replay", request.suite),
+            "leave `--replay-from` away",
+        ));
+    }
+    let found = recordings::find(run, request)?;
+    request.recorded = found.iter().map(|it| it.operator.clone()).collect();
+    Ok(found)
 }
 
 /// Operators that a suite offers, and what the checks found, without asking for any.
@@ -262,12 +310,13 @@ impl Prepared {
             }
             let cards = self.request.cards();
             let request = Request { time_budget_s: self.request.time_budget_s, ..there };
-            make_whole(&dir)?;
+            dir.make_folders()?;
             let mut campaign = Campaign::open(dir, request, self.suite, self.backend)?;
             campaign.use_cards(cards);
             return Ok(campaign);
         }
-        let dir = CampaignDir::create(&root, &self.request)?;
+        let recordings = self.recordings;
+        let dir = CampaignDir::create_with(&root, &self.request, |dir| recordings::keep(&recordings, dir))?;
         let cards = self.request.cards();
         let mut campaign = Campaign::open(dir, self.request, self.suite, self.backend)?;
         campaign.use_cards(cards);
@@ -296,20 +345,13 @@ fn check_cards(request: &Request) -> Result<(), EngineError> {
     Ok(())
 }
 
-/// Makes what a start that was killed right after its request left unmade: no cell could write its code.
-fn make_whole(dir: &CampaignDir) -> Result<(), EngineError> {
-    let path = dir.ir_dir();
-    std::fs::create_dir_all(&path)
-        .map_err(|source| switchback_store::StoreError::Io { action: "create", path, source }.into())
-}
-
 /// Opens a campaign's folder to go on with it.
 ///
 /// # Errors
 /// No campaign, another process works in it, or its card is not there.
 pub fn resume(root: &Path, program: &Path) -> Result<Campaign, EngineError> {
     let (dir, request, suite, backend) = parts(root, program)?;
-    make_whole(&dir)?;
+    dir.make_folders()?;
     Campaign::open(dir, request, suite, backend)
 }
 

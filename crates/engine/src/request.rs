@@ -3,6 +3,7 @@
 //! It never changes after; everything that a campaign does follows from it and from the outcomes on disk.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 use switchback_model::card::Card;
@@ -10,6 +11,7 @@ use switchback_model::operator::OperatorSpec;
 use switchback_model::order::{CacheState, Regime, TimerChoice};
 use switchback_model::side::{Pairing, Side};
 use switchback_model::switch::Switch;
+use switchback_model::verdict::ScreenVerdict;
 use switchback_stats::Precision;
 use switchback_stats::stopping::FIRST_LOOK;
 use switchback_suites::suite::SuiteOptions;
@@ -98,6 +100,18 @@ pub struct Request {
     /// Fields of the conditions that may differ.
     #[serde(default)]
     pub allowed: Vec<String>,
+    /// Screening verdicts whose operators are measured; empty for those whose code changed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub verdicts: Vec<ScreenVerdict>,
+    /// True if each operator stays on the card that a fixed partition gives it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub fixed: bool,
+    /// The run whose recordings are replayed; copies of them lie in the campaign's folder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replay_from: Option<PathBuf>,
+    /// Operators that have such a recording, and so no tuning cell.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub recorded: Vec<String>,
     /// The operators, resolved.
     pub operators: Vec<OperatorSpec>,
     /// How rows are measured.
@@ -185,6 +199,22 @@ impl Request {
         (&self.switch).into()
     }
 
+    /// True if operators with this screening verdict are measured, controls aside.
+    #[must_use]
+    pub fn measures(&self, verdict: ScreenVerdict) -> bool {
+        match verdict {
+            ScreenVerdict::NoIrDiff if self.measure_identical => true,
+            ScreenVerdict::IrChanged if self.verdicts.is_empty() => true,
+            verdict => self.verdicts.contains(&verdict),
+        }
+    }
+
+    /// True if an operator has a tuning cell, in a suite whose operators may be autotuned or not (`suite_tunes`).
+    #[must_use]
+    pub fn tunes(&self, operator: &str, suite_tunes: bool) -> bool {
+        suite_tunes && !self.recorded.iter().any(|name| name == operator)
+    }
+
     /// All cards, the first one first.
     #[must_use]
     pub fn cards(&self) -> Vec<RequestCard> {
@@ -222,6 +252,16 @@ impl Request {
             return Err(EngineError::usage(
                 format!("`rounds` must be at least 2, got {}", self.rounds),
                 "one pair without a repeat is `switchback screen`",
+            ));
+        }
+        if let Some(verdict) = self
+            .verdicts
+            .iter()
+            .find(|verdict| !matches!(verdict, ScreenVerdict::IrChanged | ScreenVerdict::NoIrDiff))
+        {
+            return Err(EngineError::usage(
+                format!("`verdicts` cannot be `{verdict}`: there is nothing of the compiler's to measure"),
+                "it takes `IR_CHANGED` and `NO_IR_DIFF`, both by `,`",
             ));
         }
         if self.rounds > 1000 {
@@ -355,6 +395,10 @@ pub(crate) mod tests {
             cell_timeout_s: 60.0,
             time_budget_s: None,
             allowed: Vec::new(),
+            verdicts: Vec::new(),
+            fixed: false,
+            replay_from: None,
+            recorded: Vec::new(),
             operators: vec!["add".parse().unwrap(), "sum".parse().unwrap()],
             measure: MeasureRequest {
                 timer: TimerChoice::Auto,

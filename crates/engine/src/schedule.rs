@@ -70,6 +70,12 @@ pub fn is_screened(screened: &ScreenedOperators, operator: &str) -> bool {
     screened.get(operator).is_some_and(|it| it.again != Again::Wanted)
 }
 
+/// True once all operators' verdicts of screening are final.
+#[must_use]
+pub fn all_screened(request: &Request, screened: &ScreenedOperators) -> bool {
+    request.operators.iter().all(|operator| is_screened(screened, &operator.operator))
+}
+
 /// What an operator needs before rounds can be measured: tuning, then both sides' code (or the one run).
 fn next_before_rounds(
     request: &Request,
@@ -86,7 +92,7 @@ fn next_before_rounds(
         let is_open = matches!(state.standing(operator, again), Standing::Open);
         return is_open.then_some((again, Phase::Screen));
     }
-    if tunes {
+    if request.tunes(operator, tunes) {
         let tune = Purpose::Tune(request.tune_on);
         match state.standing(operator, tune) {
             Standing::Open => return Some((tune, Phase::Tune)),
@@ -173,7 +179,8 @@ pub fn measured(request: &Request, screened: &ScreenedOperators) -> Vec<String> 
         .operators
         .iter()
         .map(|operator| operator.operator.clone())
-        .filter(|name| is_screened(screened, name) && screened[name].verdict == ScreenVerdict::IrChanged);
+        .filter(|name| is_screened(screened, name) && screened[name].verdict == ScreenVerdict::IrChanged)
+        .filter(|_| request.measures(ScreenVerdict::IrChanged));
     changed.chain(controls(request, screened)).collect()
 }
 
@@ -188,11 +195,10 @@ pub fn controls(request: &Request, screened: &ScreenedOperators) -> Vec<String> 
         .map(|operator| operator.operator.clone())
         .filter(|name| screened.get(name).is_some_and(|it| it.verdict == ScreenVerdict::NoIrDiff))
         .collect();
-    if request.measure_identical {
+    if request.measures(ScreenVerdict::NoIrDiff) {
         return identical;
     }
-    let all_screened = request.operators.iter().all(|operator| is_screened(screened, &operator.operator));
-    if !all_screened {
+    if !all_screened(request, screened) {
         return Vec::new();
     }
     let mut drawn = identical.clone();
@@ -220,11 +226,15 @@ pub fn seed(request: u64, names: &[&str]) -> u64 {
 /// Cells that a campaign needs in all, as far as screening has told.
 #[must_use]
 pub fn total_cells(request: &Request, tunes: bool, screened: &ScreenedOperators, given: &Rounds) -> usize {
-    let operators = request.operators.len();
-    let before = match request.goal {
+    let of_each = match request.goal {
         Goal::Run => 1,
         Goal::Screen | Goal::Ab => 2,
-    } + usize::from(tunes);
+    };
+    let before: usize = request
+        .operators
+        .iter()
+        .map(|operator| of_each + usize::from(request.tunes(&operator.operator, tunes)))
+        .sum();
     let a_round = |operator: &str| match given.pairing(operator) {
         Pairing::Duet => 1,
         Pairing::Process => 2,
@@ -239,7 +249,7 @@ pub fn total_cells(request: &Request, tunes: bool, screened: &ScreenedOperators,
         0
     };
     let again = screened.values().filter(|it| it.again != Again::NotNeeded).count();
-    operators * before + again + rounds
+    before + again + rounds
 }
 
 #[cfg(test)]

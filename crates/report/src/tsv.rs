@@ -92,6 +92,8 @@ pub struct PlanRow {
     pub weight_s: f64,
     /// Rounds.
     pub rounds: u32,
+    /// What measures them, as a line for a shell.
+    pub command: String,
 }
 
 /// Writes `screen.tsv`.
@@ -216,11 +218,11 @@ pub fn status_lines(rows: &[StatusRow]) -> String {
 /// Writes `plan.tsv`.
 #[must_use]
 pub fn plan(rows: &[PlanRow]) -> String {
-    let mut table = Table::new(&["device", "ops", "weight_s", "rounds", "total_s"]);
+    let mut table = Table::new(&["device", "ops", "weight_s", "rounds", "total_s", "command"]);
     for row in rows {
         table.row([row.device.as_str(), &row.operators.join(" ")]);
         let total = row.weight_s * f64::from(row.rounds);
-        table.more([seconds(row.weight_s), row.rounds.to_string(), seconds(total)]);
+        table.more([seconds(row.weight_s), row.rounds.to_string(), seconds(total), row.command.clone()]);
     }
     table.text()
 }
@@ -443,10 +445,12 @@ mod tests {
             operators: vec!["mm".into(), "perf_fft:fft:c64".into()],
             weight_s: 42.5,
             rounds: 6,
+            command: "switchback ab mm perf_fft:fft:c64 --devices 0".into(),
         };
         assert_eq!(
             plan(&[row]),
-            "device\tops\tweight_s\trounds\ttotal_s\n0\tmm perf_fft:fft:c64\t42.5\t6\t255\n"
+            "device\tops\tweight_s\trounds\ttotal_s\tcommand\n0\tmm perf_fft:fft:c64\t42.5\t6\t255\t\
+             switchback ab mm perf_fft:fft:c64 --devices 0\n"
         );
     }
 }

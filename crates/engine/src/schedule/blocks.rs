@@ -7,7 +7,9 @@ use switchback_model::cell::{CellKey, Purpose};
 use switchback_model::side::{Pairing, Side};
 
 use super::share::Part;
-use super::{ScreenedOperators, controls, has_failed_round, measured, next_before_rounds, next_of_round};
+use super::{
+    ScreenedOperators, all_screened, controls, has_failed_round, measured, next_before_rounds, next_of_round,
+};
 use crate::observer::Phase;
 use crate::request::{Goal, Request};
 use crate::rounds::Rounds;
@@ -24,7 +26,8 @@ impl Roles {
     /// The roles as far as screening has told.
     #[must_use]
     pub fn of(request: &Request, screened: &ScreenedOperators) -> Self {
-        if request.goal != Goal::Ab {
+        // A fixed partition is made of all that is measured, so nobody is measured before it can be made.
+        if request.goal != Goal::Ab || request.fixed && !all_screened(request, screened) {
             return Self::default();
         }
         Self {

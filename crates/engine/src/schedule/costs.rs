@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use switchback_model::cell::Purpose;
-use switchback_model::side::Side;
+use switchback_model::side::{Pairing, Side};
 
 use super::share::Part;
 use crate::state::{Attempt, State};
@@ -37,7 +37,7 @@ impl Costs {
     pub fn refresh(&mut self, operator: &str, state: &State) {
         let mut it = OperatorCosts::default();
         let mut first_s = i64::MAX;
-        let mut by_round: BTreeMap<u32, f64> = BTreeMap::new();
+        let mut rounds = BTreeSet::new();
         for (cell, attempts) in state.of_operator(operator) {
             for attempt in attempts {
                 let Some(name) = attempt.lock_name().filter(|_| attempt.has_rows()) else { continue };
@@ -50,25 +50,43 @@ impl Costs {
             match cell.purpose {
                 Purpose::Tune(_) => it.tune_s = Some(elapsed_s),
                 Purpose::Screen(side) => it.screen_s[usize::from(side == Side::B)] = Some(elapsed_s),
-                Purpose::Round(round, _) => *by_round.entry(round).or_default() += elapsed_s,
+                Purpose::Round(round, _) => {
+                    rounds.insert(round);
+                }
                 Purpose::Run | Purpose::Again(_) | Purpose::Naive(..) => {}
             }
         }
-        for (round, elapsed_s) in by_round {
-            if [switchback_model::side::Pairing::Duet, switchback_model::side::Pairing::Process]
+        for round in rounds {
+            // One that was measured one process a side after its duet was not proven costs what that cost.
+            let whole = [Pairing::Process, Pairing::Duet]
                 .into_iter()
-                .any(|pairing| state.round(operator, round, pairing).is_some())
-            {
+                .find_map(|pairing| state.round(operator, round, pairing));
+            if let Some(attempts) = whole {
                 it.rounds.0 += 1;
-                it.rounds.1 += elapsed_s;
+                it.rounds.1 += attempts
+                    .iter()
+                    .filter_map(|attempt| attempt.outcome.as_ref())
+                    .map(|outcome| outcome.elapsed_s)
+                    .sum::<f64>();
             }
         }
         self.by_operator.insert(operator.to_owned(), it);
     }
 
-    /// Takes what is known of an operator from elsewhere: another campaign's screening.
-    pub fn know(&mut self, operator: &str, screen_s: [Option<f64>; 2]) {
-        self.by_operator.entry(operator.to_owned()).or_default().screen_s = screen_s;
+    /// Takes from another campaign what an operator's cells took there, rounds only where they are paired alike; which cards
+    /// have its caches is not taken.
+    pub fn know_from(&mut self, operator: &str, there: &State, with_rounds: bool) {
+        self.refresh(operator, there);
+        if let Some(it) = self.by_operator.get_mut(operator) {
+            let rounds = if with_rounds { it.rounds } else { (0, 0.0) };
+            *it = OperatorCosts { rounds, warm: BTreeSet::new(), home: None, ..std::mem::take(it) };
+        }
+    }
+
+    /// Takes from a table what a pair of an operator's screening cells took.
+    pub fn know_pair(&mut self, operator: &str, pair_s: Option<f64>) {
+        let half_s = pair_s.map(|pair_s| pair_s / 2.0);
+        self.by_operator.entry(operator.to_owned()).or_default().screen_s = [half_s; 2];
     }
 
     /// What is known of an operator.
@@ -171,7 +189,10 @@ mod tests {
         let mut costs = Costs::default();
         let screened = [("screen_A", took(20.0, 0, "0")), ("screen_B", took(10.0, 1, "0"))];
         costs.refresh("add", &state(&screened));
-        costs.know("sum", [Some(40.0), Some(40.0)]);
+        costs.by_operator.insert(
+            "sum".into(),
+            OperatorCosts { screen_s: [Some(40.0), Some(40.0)], ..OperatorCosts::default() },
+        );
         let round = Part::Round(1);
         let now = |costs: &Costs| {
             let expected = costs.expected();
