@@ -117,6 +117,30 @@ pub struct SuiteArgs {
     pub env: Vec<String>,
 }
 
+/// Which operators.
+#[derive(Debug, Clone, Default, Args)]
+pub struct OperatorArgs {
+    /// Operators, `OP[:FILE[:DTYPES]]` [default: all of the cpu and triton suites].
+    #[arg(value_name = "OP", env = "SWITCHBACK_OPS")]
+    pub names: Vec<String>,
+    /// A file with an operator a line, `OP[:FILE[:DTYPES]]`; what follows `#` is a remark.
+    #[arg(long, value_name = "FILE", env = "SWITCHBACK_OPS_FILE")]
+    pub ops_file: Option<PathBuf>,
+    /// Operators beside those; several by white space, in quotes.
+    #[arg(long, value_name = "OPS", value_delimiter = ' ', env = "SWITCHBACK_EXTRA_OPS")]
+    pub extra_ops: Vec<String>,
+    /// Operators to leave out, by name; several by `,`.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', env = "SWITCHBACK_EXCLUDE")]
+    pub exclude: Vec<String>,
+}
+
+impl OperatorArgs {
+    /// True if none is named in any way.
+    pub fn is_empty(&self) -> bool {
+        self.names.is_empty() && self.ops_file.is_none() && self.extra_ops.is_empty()
+    }
+}
+
 /// What A and B differ in.
 #[derive(Debug, Args)]
 pub struct SwitchArgs {
@@ -223,9 +247,9 @@ pub struct OpsArgs {
 /// Arguments of `run`.
 #[derive(Debug, Args)]
 pub struct RunArgs {
-    /// Operators, `OP[:FILE[:DTYPES]]` [default: all of the cpu and triton suites].
-    #[arg(value_name = "OP", env = "SWITCHBACK_OPS")]
-    pub operators: Vec<String>,
+    /// What is benchmarked.
+    #[command(flatten)]
+    pub operators: OperatorArgs,
     /// The suite.
     #[command(flatten)]
     pub suite: SuiteArgs,
@@ -243,9 +267,9 @@ pub struct RunArgs {
 /// Arguments of `screen`.
 #[derive(Debug, Args)]
 pub struct ScreenArgs {
-    /// Operators, `OP[:FILE[:DTYPES]]` [default: all of the cpu and triton suites].
-    #[arg(value_name = "OP", env = "SWITCHBACK_OPS")]
-    pub operators: Vec<String>,
+    /// What is benchmarked.
+    #[command(flatten)]
+    pub operators: OperatorArgs,
     /// The switch.
     #[command(flatten)]
     pub switch: SwitchArgs,
@@ -312,6 +336,12 @@ pub struct JudgeArgs {
     /// Measure all operators with identical code.
     #[arg(long)]
     pub measure_identical: bool,
+    /// Measure operators with these screening verdicts only: `IR_CHANGED`, `NO_IR_DIFF` [default: `IR_CHANGED`].
+    #[arg(long, value_name = "VERDICTS", value_delimiter = ',', env = "SWITCHBACK_VERDICTS")]
+    pub verdicts: Vec<String>,
+    /// Replay the configs that this run recorded instead of tuning; refused for another back end, device or compiler.
+    #[arg(long, value_name = "RUN", env = "SWITCHBACK_REPLAY_FROM")]
+    pub replay_from: Option<PathBuf>,
     /// Side whose configs all cells replay: `A` or `B`.
     #[arg(long, value_name = "SIDE", default_value = "A", value_parser = ["A", "B"], env = "SWITCHBACK_TUNE_ON")]
     pub tune_on: String,
@@ -326,9 +356,9 @@ pub struct JudgeArgs {
 /// Arguments of `ab`.
 #[derive(Debug, Args)]
 pub struct AbArgs {
-    /// Operators, `OP[:FILE[:DTYPES]]` [default: all of the cpu and triton suites].
-    #[arg(value_name = "OP", env = "SWITCHBACK_OPS")]
-    pub operators: Vec<String>,
+    /// What is benchmarked.
+    #[command(flatten)]
+    pub operators: OperatorArgs,
     /// The switch.
     #[command(flatten)]
     pub switch: SwitchArgs,
@@ -355,14 +385,17 @@ pub struct CampaignArgs {
     /// As for `ab`.
     #[command(flatten)]
     pub ab: AbArgs,
+    /// Give each operator to one card for good, the longest first to the emptiest card.
+    #[arg(long = "static")]
+    pub fixed: bool,
 }
 
 /// Arguments of `calibrate`.
 #[derive(Debug, Args)]
 pub struct CalibrateArgs {
-    /// Operators, `OP[:FILE[:DTYPES]]` [default: all of the cpu and triton suites].
-    #[arg(value_name = "OP", env = "SWITCHBACK_OPS")]
-    pub operators: Vec<String>,
+    /// What is benchmarked.
+    #[command(flatten)]
+    pub operators: OperatorArgs,
     /// The suite.
     #[command(flatten)]
     pub suite: SuiteArgs,
@@ -390,9 +423,16 @@ pub struct PlanArgs {
     #[command(flatten)]
     pub ab: AbArgs,
     /// A screened campaign, a screening of the scripts, or a `screen.tsv`: its times tell the cost, and its operators are
-    /// planned where none is named.
+    /// planned where none is named [default: `--out` if it is one, else the latest of this suite below `runs/`].
     #[arg(long, value_name = "DIR")]
     pub from: Option<PathBuf>,
+    /// Plan for `campaign --static`.
+    #[arg(long = "static")]
+    pub fixed: bool,
+    /// Print the fixed partition, for cards that are started by hand: card, operators, seconds, and the command that measures
+    /// them, a card a line.
+    #[arg(long)]
+    pub tsv: bool,
 }
 
 /// Arguments of `resume`.

@@ -12,6 +12,7 @@ use switchback_report::tsv::{self, ScreenRow, StatusRow};
 use switchback_report::{json, markdown};
 
 use crate::commands::{run_reports, run_tables};
+use crate::plan_table;
 
 /// Width of texts that go into files.
 const FILE_WIDTH: usize = 110;
@@ -35,6 +36,9 @@ pub fn write(campaign: &Campaign, report: &Report) -> anyhow::Result<()> {
     campaign.dir.write_top("report.tsv", &lines(campaign, report)?)?;
     if let Some(calibration) = campaign.calibration(report) {
         campaign.dir.write_top(calibration::FILE, &calibration.text())?;
+    }
+    if let Some(table) = plan_table::of_campaign(campaign) {
+        campaign.dir.write_top(plan_table::FILE, &table)?;
     }
     let style = TerminalStyle { width: FILE_WIDTH, colour: false };
     let summary = match campaign.request.goal {

@@ -1,10 +1,12 @@
 //! The `switchback` command: arguments in, exit code out. What it does is in `commands/`.
 
 mod args;
+mod command_line;
 mod commands;
 mod config;
 mod exports;
 mod failure;
+mod plan_table;
 mod progress;
 mod session;
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::io::IsTerminal;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use switchback_engine::SuiteOptions;
@@ -22,10 +22,12 @@ use switchback_model::order::{CacheState, Regime, TimerChoice};
 use switchback_model::report::Report;
 use switchback_model::side::{Pairing, Side};
 use switchback_model::switch::{self, Switch};
-use switchback_model::verdict::Verdict;
+use switchback_model::verdict::{ScreenVerdict, Verdict};
 use switchback_report::terminal::{self, TerminalStyle};
 
-use crate::args::{JudgeArgs, MeasureArgs, OutArgs, PairingArg, RegimeArg, SuiteArgs, SwitchArgs, TimerArg};
+use crate::args::{
+    JudgeArgs, MeasureArgs, OperatorArgs, OutArgs, PairingArg, RegimeArg, SuiteArgs, SwitchArgs, TimerArg,
+};
 use crate::exports;
 use crate::failure::{Message, print_hint};
 use crate::progress::{Kernels, Progress, Volume};
@@ -113,16 +115,77 @@ pub fn switch(args: &SwitchArgs) -> anyhow::Result<Switch> {
 }
 
 /// Operators from their arguments; none means all that a suite of our own offers.
-pub fn operators(texts: &[String], suite: &str) -> anyhow::Result<Vec<OperatorSpec>> {
-    // A list of a variable (or of one quoted argument) is words between white space, as the scripts' `OPS` was.
-    let texts: Vec<&str> = texts.iter().flat_map(|text| text.split_whitespace()).collect();
-    if texts.is_empty() && !matches!(suite, "cpu" | "triton") {
+pub fn operators(args: &OperatorArgs, suite: &str) -> anyhow::Result<Vec<OperatorSpec>> {
+    let mut specs: Vec<OperatorSpec> =
+        words(&args.names).map(|text| Ok(text.parse()?)).collect::<anyhow::Result<_>>()?;
+    if let Some(path) = &args.ops_file {
+        specs.extend(operators_of_file(path)?);
+    }
+    let extra: Vec<OperatorSpec> =
+        words(&args.extra_ops).map(|text| Ok(text.parse()?)).collect::<anyhow::Result<_>>()?;
+    if specs.is_empty() && extra.is_empty() && !matches!(suite, "cpu" | "triton") {
         return Err(Message::usage(
             "no operator was named",
             format!("`switchback ops --suite {suite}` lists them; all at once take days"),
         ));
     }
-    texts.iter().map(|text| Ok(text.parse()?)).collect()
+    if specs.is_empty() && !extra.is_empty() && matches!(suite, "cpu" | "triton") {
+        return Err(Message::usage(
+            "`--extra-ops` adds to operators that are named, and none is",
+            "without names all are measured",
+        ));
+    }
+    specs.extend(extra);
+    Ok(specs)
+}
+
+/// A list of a variable (or of one quoted argument) is words between white space, as the scripts' `OPS` was.
+fn words(texts: &[String]) -> impl Iterator<Item = &str> {
+    texts.iter().flat_map(|text| text.split_whitespace())
+}
+
+/// The same as texts, for what looks names up in a recording.
+pub fn names(args: &OperatorArgs) -> anyhow::Result<Vec<String>> {
+    let specs = if args.is_empty() { Vec::new() } else { operators(args, "")? };
+    if let Some(name) = args.exclude.iter().find(|name| !specs.iter().any(|spec| spec.operator == **name)) {
+        return Err(Message::usage(
+            format!("`{name}` is to be left out and is none of the operators"),
+            "name those that are meant",
+        ));
+    }
+    let kept = specs.into_iter().filter(|spec| !args.exclude.contains(&spec.operator));
+    Ok(kept.map(|spec| spec.to_string()).collect())
+}
+
+/// Operators of a file: one a line, empty lines and what follows `#` left out.
+fn operators_of_file(path: &Path) -> anyhow::Result<Vec<OperatorSpec>> {
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        Message::usage(
+            format!("cannot read `{}`: {error}", path.display()),
+            "`--ops-file` has an operator a line",
+        )
+    })?;
+    let mut specs = Vec::new();
+    for (number, line) in (1..).zip(text.lines()) {
+        let line = line.split('#').next().unwrap_or_default().trim();
+        if line.is_empty() {
+            continue;
+        }
+        let spec = line.parse().map_err(|error| {
+            Message::usage(
+                format!("`{}`, line {number}: {error}", path.display()),
+                "a line is `OP[:FILE[:DTYPES]]`, what follows `#` is a remark",
+            )
+        })?;
+        specs.push(spec);
+    }
+    if specs.is_empty() {
+        return Err(Message::usage(
+            format!("`{}` names no operator", path.display()),
+            "a line is `OP[:FILE[:DTYPES]]`, what follows `#` is a remark",
+        ));
+    }
+    Ok(specs)
 }
 
 /// How rows are measured, with the suite's defaults filled in.
@@ -162,7 +225,7 @@ pub fn side(text: &str) -> Side {
 /// The ask of a command.
 pub fn ask(
     goal: Goal,
-    texts: &[String],
+    operators: &OperatorArgs,
     switch: Switch,
     suite: &SuiteArgs,
     args: &MeasureArgs,
@@ -173,7 +236,8 @@ pub fn ask(
         goal,
         suite: suite.suite.clone(),
         options: suite_options(suite)?,
-        operators: operators(texts, &suite.suite)?,
+        operators: self::operators(operators, &suite.suite)?,
+        exclude: operators.exclude.clone(),
         switch,
         pairing: match judge.map(|judge| judge.pairing) {
             None | Some(PairingArg::Auto) => None,
@@ -188,6 +252,17 @@ pub fn ask(
         margin_pct: judge.map_or(0.5, |judge| judge.margin),
         controls: judge.map_or(Controls::Number(0), |judge| judge.controls),
         measure_identical: judge.is_some_and(|judge| judge.measure_identical),
+        verdicts: match judge {
+            Some(judge) => screen_verdicts(&judge.verdicts)?,
+            None => Vec::new(),
+        },
+        replay_from: match judge.and_then(|judge| judge.replay_from.as_ref()) {
+            Some(path) => {
+                Some(std::path::absolute(path).with_context(|| format!("cannot find `{}`", path.display()))?)
+            }
+            None => None,
+        },
+        fixed: false,
         naive: false,
         tune_on,
         seed: args.seed,
@@ -213,6 +288,23 @@ pub fn one_card(suite: &SuiteArgs, command: &str) -> anyhow::Result<()> {
         ));
     }
     Ok(())
+}
+
+/// Screening verdicts that `--verdicts` names.
+fn screen_verdicts(texts: &[String]) -> anyhow::Result<Vec<ScreenVerdict>> {
+    let mut verdicts = Vec::new();
+    for text in texts {
+        let verdict = text.parse().map_err(|error| {
+            Message::usage(
+                format!("`--verdicts`: {error}"),
+                "it takes `IR_CHANGED` and `NO_IR_DIFF`, both by `,`",
+            )
+        })?;
+        if !verdicts.contains(&verdict) {
+            verdicts.push(verdict);
+        }
+    }
+    Ok(verdicts)
 }
 
 /// Where a campaign's folder is to be.
@@ -379,7 +471,7 @@ fn exit_code(
 pub fn shown(campaign: &Campaign) -> String {
     let root = campaign.dir.root();
     let here = std::env::current_dir().ok();
-    here.and_then(|here| root.strip_prefix(here).ok().map(std::path::Path::to_path_buf))
+    here.and_then(|here| root.strip_prefix(here).ok().map(Path::to_path_buf))
         .filter(|path| !path.as_os_str().is_empty())
         .unwrap_or_else(|| root.to_owned())
         .display()

@@ -11,11 +11,11 @@ use crate::session;
 
 pub fn run(args: &AbArgs, volume: Volume) -> anyhow::Result<ExitCode> {
     session::one_card(&args.suite, "ab")?;
-    launch(args, args.suite.devices.clone(), volume)
+    launch(args, args.suite.devices.clone(), false, volume)
 }
 
 /// Does what `ab` and `campaign` do, on these cards.
-pub fn launch(args: &AbArgs, devices: Vec<String>, volume: Volume) -> anyhow::Result<ExitCode> {
+pub fn launch(args: &AbArgs, devices: Vec<String>, fixed: bool, volume: Volume) -> anyhow::Result<ExitCode> {
     let fail_on = session::fail_on(&args.judge.fail_on)?;
     let mut ask = session::ask(
         Goal::Ab,
@@ -27,6 +27,7 @@ pub fn launch(args: &AbArgs, devices: Vec<String>, volume: Volume) -> anyhow::Re
         session::side(&args.judge.tune_on),
     )?;
     ask.devices = devices;
+    ask.fixed = fixed;
     let floor = args.floor.as_deref().map(Calibration::read).transpose()?;
     let prepared = prepare::prepare(ask, &session::program()?)?;
     let Some(floor) = floor else { return session::launch(prepared, &args.out, &fail_on, volume) };

@@ -25,6 +25,8 @@ pub fn run(args: &CalibrateArgs, volume: Volume) -> anyhow::Result<ExitCode> {
         margin: args.margin,
         controls: Controls::Number(0),
         measure_identical: true,
+        verdicts: Vec::new(),
+        replay_from: None,
         tune_on: Side::A.to_string(),
         allow: Vec::new(),
         fail_on: Vec::new(),

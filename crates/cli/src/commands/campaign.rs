@@ -10,5 +10,5 @@ use crate::progress::Volume;
 pub fn run(args: &CampaignArgs, volume: Volume) -> anyhow::Result<ExitCode> {
     let devices =
         if args.ab.suite.devices.is_empty() { vec![ALL.to_owned()] } else { args.ab.suite.devices.clone() };
-    ab::launch(&args.ab, devices, volume)
+    ab::launch(&args.ab, devices, args.fixed, volume)
 }

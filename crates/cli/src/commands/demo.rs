@@ -48,6 +48,10 @@ pub fn run(args: &DemoArgs, volume: Volume) -> anyhow::Result<ExitCode> {
         // Two are left out on purpose, to show what skipping looks like.
         controls: Controls::Number(3),
         measure_identical: false,
+        verdicts: Vec::new(),
+        exclude: Vec::new(),
+        replay_from: None,
+        fixed: false,
         naive: true,
         tune_on: Side::A,
         seed: args.seed,

@@ -128,3 +128,145 @@ fn several_cards_are_refused_where_one_measures_and_a_card_is_named_once() {
     sandbox.run(&twice).code(2).says("card `0` is named twice");
     assert!(!sandbox.path("out").exists());
 }
+
+#[test]
+fn operators_come_from_a_file_and_are_added_and_left_out() {
+    let sandbox = Sandbox::new();
+    let file = "# screened in May\n\nslow   # the one that matters\nsame::f32\n  steady:steady:f32 f64\n";
+    std::fs::write(sandbox.path("ops.txt"), file).unwrap();
+    let dry = |more: &[&str]| {
+        let mut arguments = campaign(&sandbox, &[], &["--ops-file", "ops.txt", "--dry-run"]);
+        arguments.extend(more);
+        let text = sandbox.run(&arguments).code(0).stdout;
+        text.lines().find(|line| line.starts_with("operators")).unwrap().to_owned()
+    };
+    assert!(dry(&[]).ends_with("  slow same::f32 steady::f32,f64"), "{}", dry(&[]));
+    let both = dry(&["--exclude", "same,steady", "--extra-ops", "plain broken::f64"]);
+    assert!(both.ends_with("  slow plain broken::f64"), "{both}");
+    let refused = |more: &[&str]| {
+        let mut arguments = campaign(&sandbox, &["slow"], &["--dry-run"]);
+        arguments.extend(more);
+        sandbox.run(&arguments).code(2)
+    };
+    refused(&["--exclude", "fast"]).says("`fast` is to be left out and is none of the operators");
+    refused(&["--ops-file", "none.txt"]).says("cannot read `none.txt`");
+    std::fs::write(sandbox.path("ops.txt"), "slow\na b\n").unwrap();
+    refused(&["--ops-file", "ops.txt"]).says("`ops.txt`, line 2: ");
+    std::fs::write(sandbox.path("ops.txt"), "# nothing\n").unwrap();
+    refused(&["--ops-file", "ops.txt"]).says("`ops.txt` names no operator");
+    refused(&["--verdicts", "NO_ROWS"]).says("`verdicts` cannot be `NO_ROWS`");
+    refused(&["--verdicts", "CHANGED"]).says("`CHANGED` is no verdict");
+    refused(&["--replay-from", "."]).says("suite `command` has no tuners");
+}
+
+#[test]
+fn verdicts_choose_what_is_measured() {
+    let sandbox = Sandbox::new();
+    let mut arguments = campaign(&sandbox, &["slow", "same"], &["--out", "out", "--verdicts", "NO_IR_DIFF"]);
+    arguments.extend(["--rounds", "2"]);
+    let at = arguments.iter().position(|it| *it == "--rounds").unwrap();
+    arguments.drain(at..at + 2);
+    sandbox.run(&arguments).code(0);
+    let cells = sandbox.cells();
+    assert!(cells.contains(&"same r1_A".to_owned()), "{cells:?}");
+    assert!(!cells.iter().any(|cell| cell.starts_with("slow r")), "{cells:?}");
+    assert_eq!(sandbox.operator("out", "slow")["verdict"], "NOT_MEASURED");
+}
+
+/// A campaign's request without what is the occasion's.
+fn asked(sandbox: &Sandbox, path: &str) -> toml::Table {
+    let text = std::fs::read_to_string(sandbox.path(path)).unwrap();
+    let mut table: toml::Table = text.parse().unwrap();
+    for field in ["id", "created_utc", "card", "more_cards", "operators", "takes_dtypes"] {
+        table.remove(field);
+    }
+    table
+}
+
+#[test]
+fn a_fixed_partition_is_kept_and_each_line_of_its_table_can_be_run() {
+    let sandbox = Sandbox::new();
+    let names = ["slow", "steady", "same"];
+    let mut arguments = campaign(&sandbox, &names, &["--out", "out", "--static", "--seed", "5"]);
+    arguments.extend(["--env", "QUOTED=it's $HOME", "--margin", "0.25", "--cell-timeout", "90"]);
+    sandbox.run(&arguments).code(0);
+    let rows = sandbox.table("out/plan.tsv");
+    let of = |row: &[(String, String)], column: &str| {
+        row.iter().find(|(name, _)| name == column).unwrap().1.clone()
+    };
+    assert_eq!(rows.len(), 2);
+    let mut listed: Vec<String> = rows
+        .iter()
+        .flat_map(|row| of(row, "ops").split(' ').map(str::to_owned).collect::<Vec<_>>())
+        .collect();
+    listed.sort();
+    assert_eq!(listed, ["same", "slow", "steady"]);
+    // Every round of an operator ran on the card that the table gives it.
+    let cards = by_card(&sandbox, "out");
+    for row in &rows {
+        let rounds = cards[&of(row, "device")].iter().filter(|(_, cell)| cell.starts_with('r'));
+        let ran: BTreeSet<&String> = rounds.map(|(operator, _)| operator).collect();
+        let ops = of(row, "ops");
+        assert_eq!(ran, ops.split(' ').map(str::to_owned).collect::<BTreeSet<_>>().iter().collect());
+    }
+    for row in &rows {
+        let mut command = sandbox.command(&[]);
+        let program = command.get_program().to_owned();
+        let bin = std::path::Path::new(&program).parent().unwrap().to_owned();
+        let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
+        command = std::process::Command::new("sh");
+        command
+            .args(["-c", &of(row, "command")])
+            .current_dir(sandbox.path("."))
+            .env("PATH", path)
+            .env("SWITCHBACK_LOCK_DIR", sandbox.path("locks"));
+        let output = command.output().unwrap();
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{}\n{stderr}", of(row, "command"));
+        let device = of(row, "device");
+        let mut whole = asked(&sandbox, "out/campaign.toml");
+        let mut part = asked(&sandbox, &format!("out-by-hand/card-{device}/campaign.toml"));
+        for table in [&mut whole, &mut part] {
+            for field in ["fixed", "controls", "measure_identical"] {
+                table.remove(field);
+            }
+        }
+        assert_eq!(part, whole);
+    }
+    let read = |path: &str| std::fs::read_to_string(sandbox.path(path)).unwrap();
+    let by_hand: BTreeMap<&str, bool> = names
+        .iter()
+        .map(|name| (*name, read("notes/cells").matches(&format!("{name} r3_B")).count() == 2))
+        .collect();
+    assert!(by_hand.values().all(|twice| *twice), "{by_hand:?}");
+}
+
+#[test]
+fn a_plan_says_who_is_spread_and_where_its_times_come_from() {
+    let sandbox = Sandbox::new();
+    let plan = |more: &[&str]| {
+        let mut arguments = campaign(&sandbox, &["slow", "steady", "same"], more);
+        arguments[0] = "plan";
+        sandbox.run(&arguments)
+    };
+    let guessed = plan(&[]).code(0).prints("guessed, 30.0 s a block").prints("a guess").prints("card 1");
+    assert!(guessed.stdout.contains("makespan") && guessed.stdout.contains("heaviest"), "{}", guessed.stdout);
+    plan(&["--tsv"]).code(2).says("takes the times of screening");
+    // Seconds that are known: the longest operator alone is more than a card's share.
+    sandbox.run(&campaign(&sandbox, &["slow", "steady", "same"], &["--out", "runs/one"])).code(0);
+    for (cell, elapsed_s) in [("slow/r1", 600.0), ("slow/r2", 600.0), ("slow/r3", 600.0), ("steady/r1", 30.0)]
+    {
+        for side in ["A", "B"] {
+            let path = format!("runs/one/cells/{cell}_{side}/1/outcome.json");
+            let mut outcome = sandbox.json(&path);
+            outcome["elapsed_s"] = elapsed_s.into();
+            std::fs::write(sandbox.path(&path), outcome.to_string()).unwrap();
+        }
+    }
+    let ran = plan(&["--out", "new"]).code(0).prints("as cells took in `runs/one`, the latest of this suite");
+    let spread = ran.prints("heaviest  slow, ").prints("spread by its rounds").prints("slow (2 of 3 rounds)");
+    assert!(spread.stdout.contains("slow (1 of 3 rounds)"), "{}", spread.stdout);
+    plan(&["--from", "runs/one", "--static"]).code(0).prints("without `--static` it would be spread");
+    plan(&["--from", "runs/one", "--tsv"]).code(0).prints("switchback ab ");
+    assert_eq!(sandbox.left(), ["runs"]);
+}

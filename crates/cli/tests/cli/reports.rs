@@ -71,12 +71,12 @@ fn a_plan_takes_times_from_a_screened_campaign() {
     assert!(line("transpose").contains("3  "), "{}", line("transpose"));
     assert!(line("transpose").ends_with("control: identical code, its noise is measured"));
     assert!(
-        line("controls").contains("controls 1, ") && line("controls").contains("`--controls 0` saves them")
+        line("controls").contains("controls  1, ") && line("controls").contains("`--controls 0` saves them")
     );
     let without = sandbox.run(&[&plan[..], &["--controls", "0"]].concat()).code(0);
     let line = |name: &str| without.stdout.lines().find(|line| line.starts_with(name)).unwrap().to_owned();
     assert!(line("transpose").ends_with("not measured: NO_IR_DIFF"), "{}", line("transpose"));
-    assert_eq!(line("controls"), "controls 0");
+    assert_eq!(line("controls"), "controls  0");
     let wrong = sandbox.run(&[&plan[..], &["--controls", "some"]].concat());
     wrong.code(2).says("`some` is no number of controls: `auto`, `0`, `8`");
     assert_eq!(sandbox.left(), ["screened"]);

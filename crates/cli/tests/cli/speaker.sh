@@ -24,7 +24,7 @@ side=${purpose##*_}
 [ "$side" = B ] || side=A
 echo "$operator $purpose" >> "$notes/cells"
 env > "$notes/environment"
-cp "$notes/environment" "$notes/environment $purpose"
+env > "$notes/environment $purpose"
 event '{"kind":"start","t_s":1,"pid":'$$'}'
 if [ "$operator" = broken ]; then
     echo "the benchmark of $operator is out of order" >&2

@@ -91,7 +91,7 @@ fn a_plan_says_from_the_least_to_the_most() {
     let ran = asked("plan", &[&precise[..], &from[..]].concat()).code(0);
     let line = ran.stdout.lines().find(|line| line.starts_with("slow")).unwrap();
     assert!(line.contains(" 12 ") && line.contains(" s to "), "{line}");
-    ran.prints("rounds 3 to 6, until the half width is at most 0.1 %");
+    ran.prints("rounds    3 to 6, until the half width is at most 0.1 %");
     asked("ab", &[&precise[..], &["--dry-run"]].concat())
         .code(0)
         .prints("then 6 to 12 an operator whose code differs");

@@ -49,7 +49,7 @@ pub fn screen(args: &ScreenArgs, from: &Path, volume: Volume) -> anyhow::Result<
     let options = session::suite_options(&args.suite)?;
     let ask = Ask {
         source: from.to_owned(),
-        operators: args.operators.clone(),
+        operators: session::names(&args.operators)?,
         python: options.python,
         env: options.env,
         switches: asked,
