@@ -166,6 +166,14 @@ def test_a_call_that_asks_for_quantiles_is_not_repeated(cell):
         assert latency_us == pytest.approx(statistics.quantiles(ordered, n=5, method="inclusive")[0], abs=1e-3)
 
 
+def test_a_call_that_asks_for_all_times_is_not_repeated(cell):
+    run = cell("test_add.py::test_add_all_times", timer="direct", direct_repeat=3)
+    assert run.status == 0, run.log
+    assert [len(row["samples_us"]) for row in run.rows()] == [1, 1]
+    counts = [int(line.split()[1]) for line in run.log.splitlines() if line.startswith("times: ")]
+    assert counts == [len(row["samples_us"][0]) for row in run.rows()]
+
+
 def test_outputs_are_digested_alike_in_both_cells(cell):
     a = cell("test_mm.py::test_mm", purpose="screen_A", timed=False)
     b = cell("test_mm.py::test_mm", purpose="screen_B", timed=False)
@@ -222,6 +230,16 @@ def test_foreign_vendors_are_told(cell):
     assert found == ["active=nvidia loaded=cambricon"]
     assert "FOREIGN_VENDOR_MODULE active=nvidia loaded=cambricon" in run.log
     assert not [note for note in cell("test_add.py", timed=False).of("note") if "FOREIGN" in note["topic"]]
+
+
+def test_another_vendors_kernel_dies_far_from_its_cause_and_both_are_told(cell):
+    run = cell("test_router_gemm.py", timed=False)
+    assert run.status == 1
+    [row] = run.rows()
+    assert "dynamic_func() missing" in row["error"] and "BLOCK_M" in row["error"]
+    assert [note["detail"] for note in run.of("note") if note["topic"] == "FOREIGN_VENDOR_MODULE"] == [
+        "active=nvidia loaded=cambricon"
+    ]
 
 
 def test_a_skipped_test_says_why(cell):

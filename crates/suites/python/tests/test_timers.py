@@ -204,3 +204,15 @@ def test_summaries_are_those_of_tritons_timing_function():
     assert summary.summary(times, None, "all") == times
     assert summary.summary(times, [0.5, 0.2, 0.8], "mean") == pytest.approx([3.0, 1.8, 4.2])
     assert summary.summary(times, [0.25], "mean") == statistics.quantiles(times, n=4, method="inclusive")[0]
+
+
+def test_captured_rows_are_not_repeated(cell):
+    """Repeating is for direct timing: of a graph the replays are many already."""
+
+    def shapes(direct_repeat):
+        run = cell(NODE, timer="graph", capture_supported=True, direct_repeat=direct_repeat, sample_ms=0.0)
+        assert "BENCHMARK_DIRECT_NO_CUDAGRAPH" not in run.log
+        return [(row["timer"], [len(block) for block in row["samples_us"]]) for row in run.rows()]
+
+    assert shapes(1) == shapes(3)
+    assert {timer for timer, _ in shapes(3)} == {"graph"}

@@ -36,6 +36,20 @@ def test_add_quantiles():
     QuantilesBenchmark(op_name="add_quantiles", torch_op=torch.add, dtypes=[torch.float16]).run()
 
 
+class AllTimesBenchmark(base.BinaryPointwiseBenchmark):
+    """Asks for all times, of which there is no median over repeats."""
+
+    def get_latency(self, op, *args, **kwargs):
+        times = triton.testing.do_bench(lambda: op(*args, **kwargs), return_mode="all")
+        print(f"times: {len(times)}")
+        return min(times)
+
+
+@pytest.mark.add_all_times
+def test_add_all_times():
+    AllTimesBenchmark(op_name="add_all_times", torch_op=torch.add, dtypes=[torch.float16]).run()
+
+
 @pytest.mark.add_cloning
 @pytest.mark.parametrize("n", [1, 2])
 def test_add_cloning(n):
