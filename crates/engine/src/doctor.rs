@@ -7,14 +7,14 @@ use std::time::Instant;
 use switchback_device::Backend;
 use switchback_device::telemetry::{self, Opened};
 use switchback_model::finding::{Finding, Severity};
-use switchback_model::report::Report;
+use switchback_model::report::{OperatorReport, Report};
 use switchback_model::verdict::ScreenVerdict;
 use switchback_store::campaign_dir::CampaignDir;
 use switchback_suites::suite::SuiteOptions;
 
 use crate::campaign::Campaign;
 use crate::error::EngineError;
-use crate::{prepare, scripts};
+use crate::{judge, prepare, scripts};
 
 /// Below this a campaign of some hundred operators may fill the disk.
 const LITTLE_SPACE_BYTES: u64 = 10 << 30;
@@ -133,7 +133,10 @@ pub fn space(folder: &Path) -> Finding {
 /// The folder is no campaign, or a file in it is damaged.
 pub fn run(root: &Path, program: &Path) -> Result<Vec<Finding>, EngineError> {
     if let Some(folder) = scripts::recognise(root)? {
-        return Ok(of_report(scripts::report(&folder, &BTreeSet::new(), 0.5, "")?));
+        let report = scripts::report(&folder, &BTreeSet::new(), 0.5, "")?;
+        return of_report(report, |operator| {
+            Ok(operator.hints.iter().map(|it| Finding::failure("", it.clone(), "")).collect())
+        });
     }
     if !CampaignDir::is_campaign(root) {
         return Err(EngineError::NoRun {
@@ -142,35 +145,35 @@ pub fn run(root: &Path, program: &Path) -> Result<Vec<Finding>, EngineError> {
         });
     }
     let mut campaign: Campaign = prepare::read(root, program)?;
-    Ok(of_report(crate::judge::judge(&mut campaign)?))
+    let report = judge::judge(&mut campaign)?;
+    of_report(report, |operator| {
+        let spec = campaign.request.operators.iter().find(|spec| spec.operator == operator.operator);
+        spec.map_or_else(|| Ok(Vec::new()), |spec| judge::explained(&campaign, spec, operator.screen))
+    })
 }
 
-/// What a report has to say of operators without rows or kernels.
-fn of_report(report: Report) -> Vec<Finding> {
+/// What a report has to say of operators without rows or kernels, each with what the checklist says of it.
+fn of_report(
+    report: Report,
+    explained: impl Fn(&OperatorReport) -> Result<Vec<Finding>, EngineError>,
+) -> Result<Vec<Finding>, EngineError> {
     let mut findings = Vec::new();
-    for operator in &report.operators {
-        if operator.hints.is_empty() {
-            continue;
-        }
+    for operator in report.operators.iter().filter(|operator| !operator.hints.is_empty()) {
         // Rows without a compiled kernel are no fault of the run: the switch has nothing to act on there.
         let severity = match operator.screen {
             Some(ScreenVerdict::NotCompiled) => Severity::Warning,
             _ => Severity::Failure,
         };
         let says = operator.screen.map_or_else(|| "not screened".to_owned(), |verdict| verdict.to_string());
-        for hint in &operator.hints {
-            let (detail, advice) = hint.split_once(": ").unwrap_or((hint, ""));
-            findings.push(Finding {
-                check: format!("{} ({says})", operator.operator),
-                severity,
-                detail: detail.to_owned(),
-                hint: (!advice.is_empty()).then(|| advice.to_owned()),
-            });
+        for finding in explained(operator)? {
+            let check = format!("{} ({says})", operator.operator);
+            let hint = finding.hint.filter(|hint| !hint.is_empty());
+            findings.push(Finding { check, severity, hint, detail: finding.detail });
         }
     }
     findings.extend(report.findings);
     if findings.is_empty() {
         findings.push(Finding::ok("the run", "every operator has rows, and what it launched was compiled"));
     }
-    findings
+    Ok(findings)
 }

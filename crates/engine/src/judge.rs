@@ -28,7 +28,7 @@ use crate::state::Standing;
 
 mod findings;
 
-pub(crate) use findings::explain;
+pub(crate) use findings::{explain, explained};
 
 /// Judges what is on disk.
 ///

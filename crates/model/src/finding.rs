@@ -56,4 +56,13 @@ impl Finding {
             hint: Some(hint.into()),
         }
     }
+
+    /// Detail and hint in one sentence, for a place that has a line only.
+    #[must_use]
+    pub fn sentence(&self) -> String {
+        match &self.hint {
+            Some(hint) => format!("{}: {hint}", self.detail),
+            None => self.detail.clone(),
+        }
+    }
 }

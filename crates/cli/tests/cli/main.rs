@@ -6,6 +6,7 @@
 
 mod ab;
 mod campaign;
+mod checklist;
 mod command_suite;
 mod compare;
 mod damage;
@@ -13,6 +14,7 @@ mod defaults;
 mod flaggems;
 mod kills;
 mod layers;
+mod mini;
 mod old_folders;
 mod pairing;
 mod pipes;

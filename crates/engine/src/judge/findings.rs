@@ -19,12 +19,21 @@ use crate::evidence::Evidence;
 use crate::request::Goal;
 use crate::state::Standing;
 
-/// The suite's explanation of an operator that has no rows or nothing compiled.
+/// The suite's explanation of an operator that has no rows or nothing compiled, a sentence each.
 pub(crate) fn explain(
     campaign: &Campaign,
     spec: &OperatorSpec,
     verdict: Option<ScreenVerdict>,
 ) -> Result<Vec<String>, EngineError> {
+    Ok(explained(campaign, spec, verdict)?.iter().map(Finding::sentence).collect())
+}
+
+/// The same as findings.
+pub(crate) fn explained(
+    campaign: &Campaign,
+    spec: &OperatorSpec,
+    verdict: Option<ScreenVerdict>,
+) -> Result<Vec<Finding>, EngineError> {
     let failed = campaign.failed_attempt(&spec.operator).map(|(_, attempt)| attempt.dir.clone());
     let attempt = match verdict {
         Some(ScreenVerdict::NotCompiled) => {
@@ -40,7 +49,7 @@ pub(crate) fn explain(
     let evidence =
         Evidence::read(&dir, &campaign.dir.ir_dir(), &mut crate::evidence::DigestCache::default())?;
     let log = dir.log()?;
-    let findings = campaign.suite().explain(&suite::Evidence {
+    Ok(campaign.suite().explain(&suite::Evidence {
         operator: &spec.operator,
         status: evidence.status().unwrap_or(-1),
         rows: evidence.rows_ok(),
@@ -49,14 +58,7 @@ pub(crate) fn explain(
         errors: &evidence.errors,
         foreign_vendors: &evidence.foreign_vendors,
         takes_dtypes: &campaign.takes_dtypes(&spec.operator),
-    });
-    Ok(findings
-        .into_iter()
-        .map(|finding| match finding.hint {
-            Some(hint) => format!("{}: {hint}", finding.detail),
-            None => finding.detail,
-        })
-        .collect())
+    }))
 }
 
 /// What could not be read of the attempts that count, and attempts that do not count because they cannot be read.

@@ -128,13 +128,7 @@ impl RunOf {
                 ..suite::Evidence::default()
             },
         );
-        findings
-            .into_iter()
-            .map(|finding| match finding.hint {
-                Some(hint) => format!("{}: {hint}", finding.detail),
-                None => finding.detail,
-            })
-            .collect()
+        findings.iter().map(Finding::sentence).collect()
     }
 }
 
