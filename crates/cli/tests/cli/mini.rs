@@ -147,8 +147,6 @@ fn a_run_is_shown_as_its_benchmark_heads_it_and_raw_as_it_came() {
     let raw = mini(&sandbox, &python, &["run", "add", "--raw", "--out", "raw"]).code(0);
     let log = std::fs::read_to_string(sandbox.path("raw/cells/add/run/1/run.log")).unwrap();
     assert!(raw.stdout.contains(&log), "{}", raw.stdout);
-    mini(&sandbox, &python, &["ab", "add", "--switch", "X", "--rounds", "1", "--out", "ab", "--dry-run"])
-        .code(0);
     let campaign = sandbox.finished(&["same"]).display().to_string();
     sandbox.run(&["report", &campaign, "--raw"]).code(2).says("is no single run");
 }
