@@ -3,6 +3,7 @@
 //! The compiler is known to cells only, and the probe refuses a recording of another one; what the machine tells before
 //! anything is started is refused here.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use switchback_model::cell::{CellKey, Purpose};
@@ -13,6 +14,7 @@ use switchback_store::{StoreError, atomic};
 
 use crate::error::EngineError;
 use crate::request::Request;
+use crate::scripts::{self, ConvertedRecording, ScriptDir};
 
 /// The files of a recording; `meta.json` names the back end, device class and compiler.
 const FILES: [&str; 2] = ["meta.json", "records.json"];
@@ -23,6 +25,8 @@ pub struct Recording {
     pub operator: String,
     /// Its folder.
     pub path: PathBuf,
+    /// Its files in our form, where the scripts left it in theirs.
+    pub converted: Option<ConvertedRecording>,
 }
 
 /// The recordings that a run has for a request's operators, in the request's order.
@@ -32,7 +36,10 @@ pub struct Recording {
 pub fn find(run: &Path, request: &Request) -> Result<Vec<Recording>, EngineError> {
     let none = |detail: String| EngineError::NoRun { path: run.to_owned(), detail };
     if !CampaignDir::is_campaign(run) {
-        return Err(none("`--replay-from` takes a run or a campaign that tuned".into()));
+        return match scripts::recognise(run)? {
+            Some(folder) => of_scripts(&folder, run, request),
+            None => Err(none("`--replay-from` takes a run or a campaign that tuned".into())),
+        };
     }
     let dir = CampaignDir::open(run)?;
     let backend = dir.request::<Request>()?.card.backend;
@@ -43,11 +50,40 @@ pub fn find(run: &Path, request: &Request) -> Result<Vec<Recording>, EngineError
         let path = recorded(&dir, name)?.or_else(|| is_whole(&replayed).then_some(replayed));
         if let Some(path) = path {
             check(&backend, name, &path, request)?;
-            found.push(Recording { operator: name.clone(), path });
+            found.push(Recording { operator: name.clone(), path, converted: None });
         }
     }
     if found.is_empty() {
         return Err(none("it has no recording of any of these operators".into()));
+    }
+    Ok(found)
+}
+
+/// The recordings of a folder that the scripts left, each taken over whole or refused.
+fn of_scripts(folder: &ScriptDir, run: &Path, request: &Request) -> Result<Vec<Recording>, EngineError> {
+    let mut found = Vec::new();
+    for operator in &request.operators {
+        let name = &operator.operator;
+        let only = request.operators.len() == 1;
+        let Some(path) = scripts::recording_of(folder, name, only) else { continue };
+        let here = request.card.backend.clone();
+        let there = scripts::back_end_of(&path).ok();
+        let fields =
+            [("backend", there, here.clone()), ("side", Some("A".to_owned()), request.tune_on.to_string())];
+        let differences: Vec<Difference> = fields
+            .into_iter()
+            .filter(|(_, there, here)| there.as_ref().is_some_and(|there| there != here))
+            .map(|(field, a, b)| Difference { field: field.to_owned(), a, b: Some(b) })
+            .collect();
+        if !differences.is_empty() {
+            return Err(EngineError::OtherRecording { operator: name.clone(), differences });
+        }
+        let converted = Some(scripts::convert(&path, &here, &BTreeMap::new())?);
+        found.push(Recording { operator: name.clone(), path, converted });
+    }
+    if found.is_empty() {
+        let detail = "the scripts left no `autotune_records` of any of these operators in it".to_owned();
+        return Err(EngineError::NoRun { path: run.to_owned(), detail });
     }
     Ok(found)
 }
@@ -102,6 +138,12 @@ pub fn keep(recordings: &[Recording], dir: &CampaignDir) -> Result<(), StoreErro
             move |source| StoreError::Io { action, path, source }
         };
         std::fs::create_dir_all(&folder).map_err(io("create", &folder))?;
+        if let Some(converted) = &recording.converted {
+            for (name, value) in [("meta.json", &converted.meta), ("records.json", &converted.records)] {
+                atomic::write(&folder.join(name), format!("{value:#}\n").as_bytes())?;
+            }
+            continue;
+        }
         for name in FILES {
             let from = recording.path.join(name);
             let bytes = std::fs::read(&from).map_err(io("read", &from))?;
@@ -156,5 +198,33 @@ mod tests {
             assert!(said.contains(part), "{said}");
         }
         assert!(find(folder.path(), &here).unwrap_err().to_string().contains("--replay-from"));
+    }
+
+    #[test]
+    fn a_recording_of_the_scripts_is_written_in_our_form() {
+        let folder = tempfile::tempdir().unwrap();
+        let here = request();
+        let old = folder.path().join("add_20260910-074112/autotune_records");
+        std::fs::create_dir_all(&old).unwrap();
+        let meta = format!("{{\"backend\": \"{}\"}}", here.card.backend);
+        std::fs::write(old.join("meta.json"), meta).unwrap();
+        let choice =
+            r#"[{"kernel": "add_kernel", "key": [64, "fp16"], "config": {"BLOCK": 32, "num_warps": 4}}]"#;
+        std::fs::write(old.join("choices.json"), choice).unwrap();
+        let found = find(old.parent().unwrap(), &here).unwrap();
+        assert_eq!(found.iter().map(|it| it.operator.as_str()).collect::<Vec<_>>(), ["add"]);
+        let dir =
+            CampaignDir::create_with(&folder.path().join("here"), &here, |dir| keep(&found, dir)).unwrap();
+        let copy = dir.recording_dir("add");
+        assert!(is_whole(&copy));
+        let records: serde_json::Value = atomic::read_json(&copy.join("records.json")).unwrap();
+        assert_eq!(records["records"][0]["config"]["kwargs"]["BLOCK"], 32);
+        let meta: serde_json::Value = atomic::read_json(&copy.join("meta.json")).unwrap();
+        assert_eq!((meta["schema"].as_u64(), meta["device"].as_str()), (Some(1), Some("")));
+
+        std::fs::write(old.join("meta.json"), "{\"backend\": \"elsewhere\"}").unwrap();
+        let error = find(old.parent().unwrap(), &here).unwrap_err();
+        assert_eq!(error.exit_code(), switchback_model::exit_code::ExitCode::Refused);
+        assert!(error.to_string().contains("`backend` is `elsewhere` there"), "{error}");
     }
 }

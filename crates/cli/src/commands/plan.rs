@@ -239,7 +239,14 @@ fn describe(plan: &Plan, rounds: &str, controls: &str, fixed: bool) -> String {
         let name = text::one_line(&it.operator);
         lines.push_str(&format!("heaviest  {name}, {}{spread}\n", number::seconds(it.expected_s)));
     }
+    // A table without times still says which operators are measured; what it does not say is not taken from it.
+    let told = plan.operators.iter().any(|it| it.known && it.skipped.is_none());
     let times = match &plan.times {
+        Times::Named(dir) if !told => format!(
+            "guessed, {} a block: `{}` tells none of these operators",
+            number::seconds(plan::unknown_s()),
+            dir.display()
+        ),
         Times::Named(dir) => format!("as cells took in `{}`", dir.display()),
         Times::Earlier(dir) => {
             format!(

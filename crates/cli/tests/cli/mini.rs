@@ -167,7 +167,7 @@ fn operators_come_from_a_variable_as_words() {
     for operator in ["sort_thirteen", "add::float16", "overwriting"] {
         assert!(stdout.contains(operator), "{operator}: {stdout}");
     }
-    assert_eq!(stdout.lines().filter(|line| line.contains("unknown until screened")).count(), 3, "{stdout}");
+    assert_eq!(stdout.lines().filter(|line| line.ends_with("a guess")).count(), 3, "{stdout}");
 }
 
 #[test]
@@ -205,4 +205,30 @@ fn gates_that_are_taken_out_are_listed_in_the_report() {
     ran.prints("benchmark's own gates are as they were (`apply_repetition_penalties`)");
     let page = std::fs::read_to_string(sandbox.path("out/report.md")).unwrap();
     assert!(page.contains("is taken out on mthreads"), "{page}");
+}
+
+#[test]
+fn a_recording_of_the_scripts_is_taken_over_whole_or_refused_before_anything_is_made() {
+    let Some(python) = python() else { return };
+    let sandbox = Sandbox::new();
+    let folder = sandbox.path("mm_20260910-074112/autotune_records");
+    std::fs::create_dir_all(&folder).unwrap();
+    write(&sandbox.path("mm_20260910-074112/run.log"), "1 passed in 3.20s\n");
+    write(&folder.join("records.json"), r#"[{"kernel": "mm_kernel", "key": [64], "config": {"BLOCK": 32}}]"#);
+    write(&folder.join("meta.json"), r#"{"backend": "musa"}"#);
+    let arguments =
+        ["ab", "mm", "--switch", "X", "--rounds", "2", "--out", "out", "--replay-from", "mm_20260910-074112"];
+    let ran = mini(&sandbox, &python, &arguments).code(5).prints_nothing();
+    ran.says("`backend` is `musa` there, `cpu` here");
+    write(&folder.join("meta.json"), r#"{"backend": "cpu"}"#);
+    let mut dry = arguments.to_vec();
+    dry.push("--dry-run");
+    mini(&sandbox, &python, &dry).code(0);
+    write(&folder.join("records.json"), r#"[{"kernel": "mm_kernel"}, {"kernel": "other", "key": [1]}]"#);
+    mini(&sandbox, &python, &arguments).code(2).says("cannot be taken over: ");
+    write(&folder.join("records.json"), "[]");
+    mini(&sandbox, &python, &arguments).code(2).says("holds no choice");
+    std::fs::remove_dir_all(&folder).unwrap();
+    mini(&sandbox, &python, &arguments).code(2).says("left no `autotune_records` of any of these operators");
+    assert!(!sandbox.path("out").exists());
 }

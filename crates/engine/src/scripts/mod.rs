@@ -14,13 +14,14 @@ mod rounds;
 mod run;
 mod screening;
 
-pub use recording::{ConvertedRecording, convert};
+pub use recording::{ConvertedRecording, convert, recording_of};
 pub use rounds::report as rounds_report;
 pub use run::{RunOf, read as read_run, report as run_report, runs};
 pub use screening::{Rescored, report as screen_report, rescore, table as screen_table};
 pub use switchback_store::script_dir::{ScriptDir, ScriptScreen};
 
 pub(crate) use code::screened;
+pub(crate) use recording::back_end as back_end_of;
 pub(crate) use run::read_log;
 
 use crate::error::EngineError;

@@ -9,7 +9,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
+use switchback_model::side::Side;
 use switchback_store::StoreError;
+use switchback_store::script_dir::ScriptDir;
 
 use crate::error::EngineError;
 
@@ -19,7 +21,7 @@ const SCHEMA: u32 = 1;
 const LAUNCH_FIELDS: [&str; 4] = ["num_warps", "num_stages", "num_ctas", "maxnreg"];
 
 /// A recording in our form.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConvertedRecording {
     /// `meta.json`.
     pub meta: Value,
@@ -33,7 +35,7 @@ pub struct ConvertedRecording {
 ///
 /// # Errors
 /// A sentence: it is missing, damaged, or does not tell.
-pub(super) fn back_end(folder: &Path) -> Result<String, String> {
+pub(crate) fn back_end(folder: &Path) -> Result<String, String> {
     let bytes = std::fs::read(folder.join("meta.json")).map_err(|_| {
         "`autotune_records/meta.json` is missing: whose recording it is is not known".to_owned()
     })?;
@@ -44,6 +46,25 @@ pub(super) fn back_end(folder: &Path) -> Result<String, String> {
         .filter(|backend| !backend.is_empty())
         .map(str::to_owned)
         .ok_or_else(|| "`autotune_records/meta.json` names no `backend`".to_owned())
+}
+
+/// Where an operator's recording lies in a folder of the scripts: of a run its own, of rounds that of the first on side A, of
+/// a screening that of side A. `only` says that no other operator is asked for, so that a run's name need not tell whose it is.
+#[must_use]
+pub fn recording_of(folder: &ScriptDir, operator: &str, only: bool) -> Option<PathBuf> {
+    match folder {
+        ScriptDir::Run(run) => {
+            let name = run.name();
+            let named =
+                name.strip_prefix(operator).is_some_and(|rest| rest.is_empty() || rest.starts_with('_'));
+            if named || only { run.recording() } else { None }
+        }
+        ScriptDir::Rounds(rounds) => {
+            let of = rounds.operators.iter().find(|it| it.operator == operator)?;
+            of.runs.get(&(1, Side::A))?.recording()
+        }
+        ScriptDir::Screen(screen) => screen.run(operator, Side::A).recording(),
+    }
 }
 
 /// Reads an old recording (its folder, or that of its run) for a back end; `facts` are `device`, `compiler` and
