@@ -12,6 +12,7 @@ mod compare;
 mod damage;
 mod defaults;
 mod flaggems;
+mod from_the_scripts;
 mod kills;
 mod layers;
 mod mini;
