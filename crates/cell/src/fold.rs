@@ -86,6 +86,17 @@ pub(crate) fn measured_spans(log: &EventLog) -> Vec<(f64, f64)> {
         .collect()
 }
 
+/// The texts of all errors, of the cell and of its rows.
+pub(crate) fn errors(log: &EventLog) -> Vec<&str> {
+    log.bodies()
+        .filter_map(|body| match body {
+            EventBody::Error(failure) => Some(failure.error.as_str()),
+            EventBody::Row(row) => row.error.as_deref(),
+            _ => None,
+        })
+        .collect()
+}
+
 /// What is to be said about events that could not be read.
 pub(crate) fn torn(log: &EventLog) -> Option<String> {
     let first = log.torn.first()?;

@@ -14,11 +14,13 @@ use std::time::{Duration, Instant};
 
 use procfs::process::Process;
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
-use switchback_device::occupancy::{ComputeProcess, compute_processes};
+use switchback_device::Backend;
+use switchback_device::occupancy::{ComputeProcess, Hindrance, compute_processes, hindrance};
 use switchback_model::order::Order;
-use switchback_model::outcome::{Ending, Outcome};
+use switchback_model::outcome::{DeviceFault, Ending, Outcome};
 use switchback_model::telemetry::TelemetrySummary;
 use switchback_store::attempt::AttemptDir;
+use switchback_store::event_reader::EventLog;
 use switchback_store::event_writer::monotonic_s;
 use switchback_store::{StoreError, atomic};
 
@@ -33,6 +35,9 @@ use crate::{environment, fold, host, spawn};
 
 /// The supervisor's own status when an attempt is left without an outcome (the environment's exit code).
 const NO_OUTCOME: u8 = 3;
+
+/// Bytes at the end of `run.log` that are looked through for what became of the card.
+const LAST_WORDS: u64 = 16 * 1024;
 
 /// Time for output and telemetry that are on their way when the last process has ended.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -83,6 +88,12 @@ struct Ran {
     telemetry: Option<TelemetrySummary>,
 }
 
+/// Why a child was not started.
+struct NotStarted {
+    reason: String,
+    fault: Option<DeviceFault>,
+}
+
 /// Why a child ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Cause {
@@ -127,7 +138,7 @@ fn run(order_path: &Path, settings: &Settings) -> Result<Outcome, CellError> {
         attempt.started_utc
     );
     match CardLock::take(&settings.lock_dir, &attempt.order.card, &holder) {
-        Err(error) => attempt.finish(Err(error.to_string())),
+        Err(error) => attempt.finish(Err(NotStarted { reason: error.to_string(), fault: None })),
         Ok(_held_until_the_outcome_is_written) => {
             let ran = attempt.run_child(log, &messages, sender)?;
             attempt.finish(ran)
@@ -155,8 +166,23 @@ impl Attempt<'_> {
         log: RunLog,
         messages: &Receiver<Message>,
         sender: Sender<Message>,
-    ) -> Result<Result<Ran, String>, CellError> {
+    ) -> Result<Result<Ran, NotStarted>, CellError> {
         let run_dir = self.dir.path();
+        match hindrance(&self.order.card) {
+            None => {}
+            Some(Hindrance::Lost(reason)) => {
+                return Ok(Err(NotStarted { reason, fault: Some(DeviceFault::Lost) }));
+            }
+            Some(Hindrance::Memory(reason)) => {
+                let holders = foreign(&compute_processes(&self.order.card).unwrap_or_default());
+                let reason = if holders.is_empty() {
+                    reason
+                } else {
+                    format!("{reason}; process {} computes there", holders.join(", "))
+                };
+                return Ok(Err(NotStarted { reason, fault: None }));
+            }
+        }
         // A tool that fails here fails for the telemetry as well, which says so.
         let foreign = compute_processes(&self.order.card).unwrap_or_default();
         let variables = environment::of_child(std::env::vars_os(), &self.order, run_dir);
@@ -164,7 +190,8 @@ impl Attempt<'_> {
             Ok(started) => started,
             Err(error) => {
                 let program = self.order.command.argv.first().map_or("", String::as_str);
-                return Ok(Err(format!("`{program}` could not be started: {error}")));
+                let reason = format!("`{program}` could not be started: {error}");
+                return Ok(Err(NotStarted { reason, fault: None }));
             }
         };
         let deadline = Duration::try_from_secs_f64(self.order.timeout_s)
@@ -190,7 +217,7 @@ impl Attempt<'_> {
     }
 
     /// Counts events and writes identity and outcome.
-    fn finish(&self, ran: Result<Ran, String>) -> Result<Outcome, CellError> {
+    fn finish(&self, ran: Result<Ran, NotStarted>) -> Result<Outcome, CellError> {
         let events = self.dir.events()?;
         let mut outcome = Outcome {
             ending: Ending::NotStarted,
@@ -205,6 +232,8 @@ impl Attempt<'_> {
             host: host::name(),
             counts: fold::counts(&self.order, &events),
             leaked_processes: 0,
+            device_fault: None,
+            foreign: Vec::new(),
             telemetry: None,
         };
         let mut own = BTreeMap::from([
@@ -214,13 +243,16 @@ impl Attempt<'_> {
         ]);
         let mut reasons = Vec::new();
         match ran {
-            Err(reason) => reasons.push(reason),
+            Err(not_started) => {
+                outcome.device_fault = not_started.fault;
+                reasons.push(not_started.reason);
+            }
             Ok(ran) => {
                 if !ran.foreign.is_empty() {
-                    let foreign: Vec<String> =
-                        ran.foreign.iter().map(|it| format!("{} `{}`", it.pid, it.name)).collect();
-                    reasons.push(format!("others computed on the card: process {}", foreign.join(", ")));
-                    own.insert("foreign_processes".into(), foreign.join(", "));
+                    outcome.foreign = foreign(&ran.foreign);
+                    let foreign = outcome.foreign.join(", ");
+                    reasons.push(format!("others computed on the card: process {foreign}"));
+                    own.insert("foreign_processes".into(), foreign);
                 }
                 outcome.leaked_processes = ran.group.leaked;
                 outcome.telemetry = ran
@@ -230,6 +262,9 @@ impl Attempt<'_> {
                 reasons.extend(describe(&mut outcome, &ran, &self.order));
             }
         }
+        if outcome.ending != Ending::NotStarted {
+            outcome.device_fault = self.device_fault(&outcome, &events);
+        }
         reasons.extend(fold::torn(&events));
         outcome.reason = reasons.join("; ");
 
@@ -237,6 +272,29 @@ impl Attempt<'_> {
         self.dir.write_outcome(&outcome)?;
         Ok(outcome)
     }
+}
+
+impl Attempt<'_> {
+    /// What became of the card, by what the child said last; a cell that came to its end with rows says nothing of it.
+    fn device_fault(&self, outcome: &Outcome, events: &EventLog) -> Option<DeviceFault> {
+        let has_rows = outcome.counts.success > 0;
+        let backend = Backend::named(&self.order.card.backend)?;
+        if matches!(outcome.ending, Ending::Interrupted) || has_rows && outcome.ending == Ending::Completed {
+            return None;
+        }
+        let last = self.dir.log_tail(LAST_WORDS).unwrap_or_default();
+        let said = fold::errors(events).into_iter().chain([last.as_str()]);
+        let faults: Vec<DeviceFault> = said.filter_map(|text| backend.classify_death(text)).collect();
+        // Rows that were measured before a context was poisoned are rows; of a card that was lost nothing is certain.
+        [DeviceFault::Lost, DeviceFault::Poisoned]
+            .into_iter()
+            .find(|fault| faults.contains(fault) && !(has_rows && *fault == DeviceFault::Poisoned))
+    }
+}
+
+/// Processes as they are told.
+fn foreign(processes: &[ComputeProcess]) -> Vec<String> {
+    processes.iter().map(|it| format!("{} `{}`", it.pid, it.name)).collect()
 }
 
 /// Sends [`Message::ChildEnded`] once the child is a zombie, and leaves it one.

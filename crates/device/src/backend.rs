@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use switchback_model::capture::CaptureErrorClass;
 use switchback_model::card::Card;
+use switchback_model::outcome::DeviceFault;
 use switchback_model::switch::Variables;
 
 use crate::command::{self, CommandError};
@@ -46,6 +47,8 @@ pub struct Backend {
     pub device_errors: &'static [&'static str],
     /// True if the library has a matrix product for it that runs in clusters of blocks (Hopper) and can be kept off it.
     pub mm_cluster: bool,
+    /// Texts by which a process is told that the card is gone, or of no use before it is reset.
+    pub device_lost: &'static [&'static str],
     /// Command that lists all cards; empty where no listing tool is known.
     pub list_argv: &'static [&'static str],
     /// Tool that reads clocks, temperature and power; none where there is none.
@@ -158,6 +161,19 @@ impl Backend {
             return CaptureErrorClass::Poisoned;
         }
         CaptureErrorClass::Recoverable
+    }
+
+    /// What became of the card, by what a process said before it ended; none if it says nothing of that.
+    ///
+    /// Only texts that are known count: an operator's own fault is taken for its own.
+    #[must_use]
+    pub fn classify_death(&self, text: &str) -> Option<DeviceFault> {
+        let text = text.to_lowercase();
+        let holds = |words: &[&str]| words.iter().any(|word| text.contains(&word.to_lowercase()));
+        if holds(self.device_lost) {
+            return Some(DeviceFault::Lost);
+        }
+        holds(self.capture_fatal).then_some(DeviceFault::Poisoned)
     }
 
     /// Reads what the listing command printed; lines that are no card (errors printed on standard output) are ignored.

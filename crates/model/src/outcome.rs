@@ -23,6 +23,16 @@ pub enum Ending {
     NotStarted,
 }
 
+/// What became of a card, or of a process's hold on it, when an attempt ended without the rows that it should have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum DeviceFault {
+    /// The process's context could not be used any more; another process may use the card.
+    Poisoned,
+    /// The card itself was gone: fallen off the bus, or to be reset before it computes again.
+    Lost,
+}
+
 /// How an attempt ended, and what it left.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
@@ -57,6 +67,12 @@ pub struct Outcome {
     /// Processes that outlived the child and had to be ended.
     #[serde(default)]
     pub leaked_processes: u32,
+    /// What became of the card, where the attempt ended for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device_fault: Option<DeviceFault>,
+    /// Processes of others that computed on the card when it began.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub foreign: Vec<String>,
     /// What the card's readings add up to; none where none were to be taken.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub telemetry: Option<TelemetrySummary>,

@@ -3,6 +3,8 @@
 //! Attempts are the truth: what is in them is never changed, and all else can be derived from them.
 
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -192,6 +194,26 @@ impl AttemptDir {
     /// The file is there and cannot be read.
     pub fn events(&self) -> Result<EventLog, StoreError> {
         event_reader::read(&self.events_path())
+    }
+
+    /// Reads the end of `run.log`, lossily decoded, at most so many bytes; empty if there is none.
+    ///
+    /// # Errors
+    /// The file is there and cannot be read.
+    pub fn log_tail(&self, bytes: u64) -> Result<String, StoreError> {
+        let path = self.log_path();
+        let read = || -> std::io::Result<String> {
+            let mut file = File::open(&path)?;
+            let length = file.metadata()?.len();
+            file.seek(SeekFrom::Start(length.saturating_sub(bytes)))?;
+            let mut tail = Vec::new();
+            file.take(bytes).read_to_end(&mut tail)?;
+            Ok(String::from_utf8_lossy(&tail).into_owned())
+        };
+        match read() {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(String::new()),
+            read => read.map_err(StoreError::io("read", &path)),
+        }
     }
 
     /// Reads `run.log`, lossily decoded; empty if there is none.

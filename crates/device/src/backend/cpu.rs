@@ -18,6 +18,7 @@ pub(super) static CPU: Backend = Backend {
     capture_recoverable: &[],
     device_errors: &[],
     mm_cluster: false,
+    device_lost: &[],
     list_argv: &[],
     sampler: None,
     read_listing: |_| (0..2).map(virtual_card).collect(),

@@ -64,6 +64,22 @@ pub(super) static CUDA: Backend = Backend {
         "CUSOLVER_STATUS_",
     ],
     mm_cluster: true,
+    // The card, not a kernel: errors 46, 100, 101, 214, 220, 721, 802 of the CUDA runtime's documentation, what PyTorch says when
+    // the driver cannot be initialised, and what NVML and `nvidia-smi` say of a card that fell off the bus.
+    device_lost: &[
+        "CUDA-capable device(s) is/are busy or unavailable",
+        "no CUDA-capable device is detected",
+        "No CUDA GPUs are available",
+        "invalid device ordinal",
+        "uncorrectable ECC error",
+        "uncorrectable NVLink error",
+        "Invalid access of peer GPU memory over nvlink or a hardware error",
+        "system not yet initialized",
+        "CUDA unknown error",
+        "GPU is lost",
+        "GPU has fallen off the bus",
+        "Unable to determine the device handle for GPU",
+    ],
     list_argv: &[
         "nvidia-smi",
         "--query-gpu=index,uuid,name,driver_version,compute_cap,power.limit,power.default_limit,power.max_limit,\

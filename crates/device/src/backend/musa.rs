@@ -19,6 +19,7 @@ pub(super) static MUSA: Backend = Backend {
     capture_recoverable: &[],
     device_errors: &[],
     mm_cluster: false,
+    device_lost: &[],
     list_argv: &[],
     sampler: Some(SamplerKind::MthreadsGmi),
     read_listing: |_| Vec::new(),

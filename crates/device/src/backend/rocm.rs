@@ -20,6 +20,7 @@ pub(super) static ROCM: Backend = Backend {
     capture_recoverable: &["out of memory", "out of resource"],
     device_errors: &["HIP error"],
     mm_cluster: false,
+    device_lost: &["no ROCm-capable device is detected", "No HIP GPUs are available", "GPU Hang"],
     list_argv: &["amd-smi", "static", "--asic", "--bus", "--driver", "--limit", "--json"],
     sampler: Some(SamplerKind::AmdSmi),
     read_listing,

@@ -83,6 +83,31 @@ fn an_invalidated_capture_poisons_in_every_wording() {
 }
 
 #[test]
+fn a_lost_card_is_no_fault_of_a_kernel_s() {
+    let said = |backend: &str, text: &str| Backend::named(backend).unwrap().classify_death(text);
+    for text in [
+        "torch.AcceleratorError: CUDA error: uncorrectable ECC error encountered",
+        "RuntimeError: No CUDA GPUs are available",
+        "RuntimeError: CUDA unknown error - this may be due to an incorrectly set up environment",
+        "Unable to determine the device handle for GPU0000:BA:00.0: GPU is lost.  Reboot the system to recover this GPU",
+        "CUDA error: CUDA-capable device(s) is/are busy or unavailable",
+    ] {
+        assert_eq!(said("cuda", text), Some(DeviceFault::Lost), "{text}");
+    }
+    let poisoned = "one line\nCUDA error: an illegal memory access was encountered\nmore";
+    assert_eq!(said("cuda", poisoned), Some(DeviceFault::Poisoned));
+    assert_eq!(said("rocm", "HW Exception by GPU node-1: GPU Hang"), Some(DeviceFault::Lost));
+    for text in
+        ["CUDA error: invalid argument", "torch.OutOfMemoryError: CUDA out of memory.", "AssertionError", ""]
+    {
+        assert_eq!(said("cuda", text), None, "{text}");
+    }
+    // Nothing is known of these texts there, so nothing is claimed.
+    assert_eq!(said("musa", poisoned), None);
+    assert_eq!(said("cpu", "GPU is lost"), None);
+}
+
+#[test]
 fn the_first_exception_of_a_chain_decides() {
     let text = "RuntimeError: Offset increment outside graph capture encountered unexpectedly.\n\n\
         During handling of the above exception, another exception occurred:\n\n\
