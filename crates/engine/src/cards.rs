@@ -101,6 +101,17 @@ fn chosen(backend: &'static Backend, listed: ListedCard) -> ChosenCard {
     ChosenCard { backend, card: listed.card, facts, capped }
 }
 
+/// True if a card is still listed; none where that cannot be told.
+#[must_use]
+pub fn is_listed(backend: &'static Backend, card: &Card) -> Option<bool> {
+    let name = card.lock_name();
+    match backend.list() {
+        Ok(listed) => Some(listed.iter().any(|it| it.card.lock_name() == name)),
+        Err(ListingError::NoCard { .. }) => Some(false),
+        Err(ListingError::NoTool { .. } | ListingError::Command { .. }) => None,
+    }
+}
+
 /// The cards of this machine on which a campaign that was begun earlier goes on, and what is to be said of that.
 ///
 /// A card is known by its UUID. One that is not here is replaced by one that is not in use otherwise and of which the same

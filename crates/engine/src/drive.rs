@@ -8,12 +8,13 @@ use std::time::{Duration, Instant};
 
 use switchback_model::cell::CellKey;
 use switchback_model::exit_code::ExitCode;
-use switchback_model::outcome::{Ending, Outcome};
+use switchback_model::outcome::{DeviceFault, Ending, Outcome};
 use switchback_store::attempt::AttemptDir;
 
 use crate::campaign::{Campaign, Drive};
 use crate::error::EngineError;
 use crate::executor::{Executor, Interrupt, Started, end_orphans};
+use crate::health::Health;
 use crate::observer::{Observer, Phase};
 use crate::orders;
 use crate::request::RequestCard;
@@ -29,8 +30,6 @@ const ORPHAN_GRACE: Duration = Duration::from_secs(10);
 const TICK: Duration = Duration::from_millis(200);
 /// How often a card that got nothing asks again while nothing ends.
 const ASK_AGAIN: Duration = Duration::from_secs(1);
-/// A card on which so many cells in a row could not even start gets no more.
-const NOT_STARTED: u32 = 2;
 
 impl Campaign {
     /// Runs cells on all cards until nothing is left, the user asks to stop or the time budget is used up.
@@ -69,11 +68,9 @@ struct Seat {
     card: RequestCard,
     /// The name of its lock, which names the card in outcomes.
     name: String,
-    /// Why it gets nothing any more.
-    out: Option<String>,
+    health: Health,
     block: Option<Block>,
     cell: Option<RunningCell>,
-    not_started: u32,
 }
 
 /// A block that a card is at work on.
@@ -97,6 +94,8 @@ struct OpenOperator {
     parts: Vec<Part>,
     /// Of these, the ones that were begun on a card, by the name of its lock.
     begun: BTreeMap<Part, String>,
+    /// Cards on which a cell of them died.
+    died_on: BTreeSet<String>,
 }
 
 struct Driver<'a> {
@@ -133,10 +132,9 @@ impl<'a> Driver<'a> {
             .map(|card| Seat {
                 name: card.card.lock_name(),
                 card,
-                out: None,
+                health: Health::default(),
                 block: None,
                 cell: None,
-                not_started: 0,
             })
             .collect();
         let mut costs = Costs::default();
@@ -267,12 +265,13 @@ impl<'a> Driver<'a> {
         let name = &self.names[operator];
         let parts = standings.open_parts(name);
         let begun = parts.iter().filter_map(|part| Some((*part, standings.begun_on(name, *part)?))).collect();
-        self.open[operator] = OpenOperator { parts, begun };
+        let died_on = self.campaign.state.died_on(name);
+        self.open[operator] = OpenOperator { parts, begun, died_on };
     }
 
     fn start_what_can(&mut self) -> Result<(), EngineError> {
         for place in 0..self.seats.len() {
-            if self.seats[place].cell.is_some() || self.seats[place].out.is_some() {
+            if self.seats[place].cell.is_some() || !self.seats[place].health.is_in_service(Instant::now()) {
                 continue;
             }
             if let Some((cell, phase)) = self.next_on(place) {
@@ -332,6 +331,7 @@ impl<'a> Driver<'a> {
                         Some(place) => Some(*place),
                         None => known.and_then(|it| it.home.as_ref()).and_then(at),
                     },
+                    avoid: open.died_on.iter().filter_map(at).collect(),
                     pinned: open.begun.iter().filter_map(|(part, name)| Some((*part, at(name)?))).collect(),
                     parts,
                 }
@@ -340,10 +340,10 @@ impl<'a> Driver<'a> {
         let busy_s: Vec<Option<f64>> = self
             .seats
             .iter()
-            .map(|seat| match (&seat.out, &seat.block) {
-                (Some(_), _) => None,
-                (None, None) => Some(0.0),
-                (None, Some(block)) => {
+            .map(|seat| match (seat.health.is_in_service(Instant::now()), &seat.block) {
+                (false, _) => None,
+                (true, None) => Some(0.0),
+                (true, Some(block)) => {
                     // What is overdue takes as long again as it is overdue: a cell that hangs does not hold others up.
                     let all_s = expected.block_s(&self.names[block.operator], block.part);
                     Some((all_s - block.begun.elapsed().as_secs_f64()).abs())
@@ -399,8 +399,10 @@ impl<'a> Driver<'a> {
         self.observer.cell_ended(&cell, outcome.as_ref());
         self.observer.recorded(self.campaign, &cell);
         let operator = self.names.iter().position(|name| *name == cell.operator);
+        self.note_foreign(place, outcome.as_ref());
         match outcome.as_ref().map(|outcome| outcome.ending) {
             Some(Ending::NotStarted) | None => {
+                let fault = outcome.as_ref().and_then(|outcome| outcome.device_fault);
                 let reason = outcome.map_or_else(
                     || {
                         let said = std::fs::read_to_string(attempt.path().join("supervisor.err"));
@@ -409,11 +411,17 @@ impl<'a> Driver<'a> {
                     |outcome| outcome.reason,
                 );
                 self.observer.note(&format!("{cell}: {reason}"));
-                self.not_started(place, &reason);
+                self.seats[place].block = None;
+                let out = if fault == Some(DeviceFault::Lost) {
+                    self.lost(place, &reason)
+                } else {
+                    self.seats[place].health.not_started(&reason, Instant::now())
+                };
+                self.say_out(place, out);
             }
             Some(_) => {
-                self.seats[place].not_started = 0;
                 self.check_recording(&cell, outcome.as_ref())?;
+                self.note_health(place, &cell, outcome.as_ref());
                 if !matches!(self.campaign.state.standing(&cell.operator, cell.purpose), Standing::Open) {
                     self.done += 1;
                 }
@@ -447,17 +455,50 @@ impl<'a> Driver<'a> {
         }
     }
 
-    /// A cell could not even start on a card: others would not either, and another card may do better.
-    fn not_started(&mut self, place: usize, reason: &str) {
-        let seat = &mut self.seats[place];
-        seat.not_started += 1;
-        seat.block = None;
-        if seat.not_started >= NOT_STARTED {
-            seat.out = Some(reason.to_owned());
-            if self.seats.len() > 1 {
-                let index = &self.seats[place].card.card.index;
-                self.observer.note(&format!("card {index} gets no more cells: {reason}"));
+    /// What a cell that ran tells of the cards that it ran on.
+    fn note_health(&mut self, place: usize, cell: &CellKey, outcome: Option<&Outcome>) {
+        match outcome.and_then(|outcome| outcome.device_fault) {
+            None => self.seats[place].health.ran(),
+            fault => {
+                let reason = outcome.map(|outcome| outcome.reason.clone()).unwrap_or_default();
+                self.observer.note(&format!("{cell}: {reason}"));
+                // It is tried again, and elsewhere if there is elsewhere.
+                self.seats[place].block = None;
+                if fault == Some(DeviceFault::Lost) {
+                    let out = self.lost(place, &reason);
+                    self.say_out(place, out);
+                }
             }
+        }
+        let refuted = self.campaign.state.refuted(&cell.operator, cell.purpose);
+        for place in 0..self.seats.len() {
+            if refuted.contains(&self.seats[place].name) {
+                let out = self.seats[place].health.refuted(cell);
+                self.say_out(place, out);
+            }
+        }
+    }
+
+    /// A cell found its card lost: the card is looked for.
+    fn lost(&mut self, place: usize, reason: &str) -> Option<String> {
+        let seat = &mut self.seats[place];
+        let is_listed = crate::cards::is_listed(self.campaign.backend, &seat.card.card);
+        seat.health.lost(reason, is_listed)
+    }
+
+    /// Processes of others on a card are said once, whatever their number.
+    fn note_foreign(&mut self, place: usize, outcome: Option<&Outcome>) {
+        let foreign = outcome.map(|outcome| outcome.foreign.join(", ")).unwrap_or_default();
+        if let Some(state) = self.seats[place].health.shared_with(&foreign) {
+            let index = self.seats[place].card.card.index.clone();
+            self.observer.note(&format!("card {index} {state}"));
+        }
+    }
+
+    fn say_out(&mut self, place: usize, out: Option<String>) {
+        if let Some(reason) = out.filter(|_| self.seats.len() > 1) {
+            let index = self.seats[place].card.card.index.clone();
+            self.observer.note(&format!("card {index} gets no more cells: {reason}"));
         }
     }
 }

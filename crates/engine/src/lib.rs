@@ -19,6 +19,7 @@ pub mod error;
 pub mod evidence;
 pub mod executor;
 pub mod export;
+mod health;
 pub mod judge;
 pub mod measure;
 pub mod observer;

@@ -2,11 +2,11 @@
 //!
 //! Nothing else is remembered: delete all that is derived, and the next start sees the same state.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use switchback_model::card::Card;
 use switchback_model::cell::{CellKey, Purpose};
-use switchback_model::outcome::{Ending, Outcome};
+use switchback_model::outcome::{DeviceFault, Ending, Outcome};
 use switchback_model::side::{CellSides, Pairing, Side};
 use switchback_model::telemetry::TelemetrySummary;
 use switchback_store::StoreError;
@@ -16,8 +16,8 @@ use switchback_store::campaign_dir::CampaignDir;
 use crate::clocks::{self, Choice, Doubt};
 use crate::request::Request;
 
-/// A crashed cell is tried this often; what dies twice of the same is not an accident.
-const CRASH_ATTEMPTS: usize = 2;
+/// What dies so often of the same is not an accident.
+const SAME_DEATHS: usize = 2;
 /// The cells of one round must lie within this time of each other, or the round is measured again.
 const ROUND_SPAN_S: i64 = 3600;
 
@@ -37,7 +37,10 @@ impl Attempt {
     #[must_use]
     pub fn has_rows(&self) -> bool {
         self.outcome.as_ref().is_some_and(|outcome| {
-            matches!(outcome.ending, Ending::Completed | Ending::Failed) && outcome.counts.success > 0
+            matches!(outcome.ending, Ending::Completed | Ending::Failed)
+                && outcome.counts.success > 0
+                // Of a card that was lost nothing is certain.
+                && outcome.device_fault != Some(DeviceFault::Lost)
         })
     }
 
@@ -267,6 +270,25 @@ impl State {
         latest.lock_name()
     }
 
+    /// The cards, by their locks' names, on which a cell that is still open died.
+    pub fn died_on(&self, operator: &str) -> BTreeSet<String> {
+        self.of_operator(operator)
+            .filter(|(cell, _)| matches!(self.standing(operator, cell.purpose), Standing::Open))
+            .flat_map(|(_, attempts)| attempts)
+            .filter(|attempt| attempt.death().is_some())
+            .filter_map(Attempt::lock_name)
+            .collect()
+    }
+
+    /// Cards on which a cell died that has rows of another card: what killed it there was not the cell.
+    pub fn refuted(&self, operator: &str, purpose: Purpose) -> BTreeSet<String> {
+        let attempts = self.attempts(operator, purpose);
+        let good: BTreeSet<String> =
+            attempts.iter().filter(|it| it.has_rows()).filter_map(Attempt::lock_name).collect();
+        let died = attempts.iter().filter(|it| it.death().is_some()).filter_map(Attempt::lock_name);
+        if good.is_empty() { BTreeSet::new() } else { died.filter(|card| !good.contains(card)).collect() }
+    }
+
     /// All cells of one operator that have attempts, with them.
     pub fn of_operator(&self, operator: &str) -> impl Iterator<Item = (&CellKey, &[Attempt])> {
         let first = CellKey { operator: operator.to_owned(), purpose: Purpose::Tune(Side::A) };
@@ -310,18 +332,52 @@ fn doubt_of(cells: &[&Attempt]) -> Option<Doubt> {
     clocks::doubt(&readings)
 }
 
+/// How a cell died, as far as two deaths can be the same.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum Death {
+    /// Of a signal.
+    Signal(Option<i32>),
+    /// Its context was poisoned.
+    Poisoned,
+    /// Its card was lost: that is the card's doing, unless it happens on another card as well.
+    LostOn(String),
+}
+
+impl Attempt {
+    fn death(&self) -> Option<Death> {
+        let outcome = self.outcome.as_ref().filter(|outcome| outcome.ending != Ending::NotStarted)?;
+        match (outcome.device_fault, outcome.ending) {
+            (Some(DeviceFault::Lost), _) => Some(Death::LostOn(outcome.card.lock_name())),
+            (Some(DeviceFault::Poisoned), _) => Some(Death::Poisoned),
+            (None, Ending::Crashed) => Some(Death::Signal(outcome.signal)),
+            (None, _) => None,
+        }
+    }
+}
+
+/// The attempt after which trying again would not help: one that ended by itself or at its deadline without rows, or the same
+/// death for the second time. A card that is lost is no death of the operator's, until two cards are.
 fn failed(attempts: &[Attempt]) -> Option<&Attempt> {
-    let attempts = || attempts.iter().filter(|attempt| !attempt.has_rows());
-    let mut crashes = attempts()
-        .filter(|attempt| attempt.outcome.as_ref().is_some_and(|outcome| outcome.ending == Ending::Crashed));
-    let last_crash = (crashes.clone().count() >= CRASH_ATTEMPTS).then(|| crashes.next_back()).flatten();
-    attempts()
-        .find(|attempt| {
-            attempt.outcome.as_ref().is_some_and(|outcome| {
-                matches!(outcome.ending, Ending::Completed | Ending::Failed | Ending::Timeout)
-            })
-        })
-        .or(last_crash)
+    let mut deaths: BTreeMap<Death, usize> = BTreeMap::new();
+    for attempt in attempts.iter().filter(|attempt| !attempt.has_rows()) {
+        let Some(death) = attempt.death() else {
+            let ended = attempt.outcome.as_ref().map(|outcome| outcome.ending);
+            if matches!(ended, Some(Ending::Completed | Ending::Failed | Ending::Timeout)) {
+                return Some(attempt);
+            }
+            continue;
+        };
+        let count = deaths.entry(death.clone()).or_default();
+        *count += 1;
+        let same = match death {
+            Death::LostOn(_) => deaths.keys().filter(|death| matches!(death, Death::LostOn(_))).count(),
+            Death::Signal(_) | Death::Poisoned => *count,
+        };
+        if same >= SAME_DEATHS {
+            return Some(attempt);
+        }
+    }
+    None
 }
 
 fn started(attempt: &Attempt) -> i64 {
@@ -362,6 +418,8 @@ pub(crate) mod tests {
             host: String::new(),
             counts: Counts { success, ..Counts::default() },
             leaked_processes: 0,
+            device_fault: None,
+            foreign: Vec::new(),
             telemetry: None,
         }
     }
@@ -412,6 +470,30 @@ pub(crate) mod tests {
         assert!(standing(vec![ended(Ending::Crashed), None, ended(Ending::Crashed)]));
         assert!(standing(vec![ended(Ending::Timeout)]));
         assert!(standing(vec![ended(Ending::Failed)]));
+    }
+
+    #[test]
+    fn a_poisoned_or_lost_device_is_tried_again_and_the_same_twice_is_not() {
+        let fault = |fault, card: &str| {
+            let it = outcome(Ending::Failed, 0, "2026-01-01T10:00:00Z", card);
+            Some(Outcome { device_fault: Some(fault), ..it })
+        };
+        let (poisoned, lost) = (DeviceFault::Poisoned, DeviceFault::Lost);
+        let standing = |outcomes| state(&[("run", outcomes)]).is_failed("add", Purpose::Run);
+        assert!(!standing(vec![fault(poisoned, "0")]));
+        assert!(standing(vec![fault(poisoned, "0"), fault(poisoned, "1")]));
+        // A card that is lost again and again is the card's doing; two cards are the operator's.
+        assert!(!standing(vec![fault(lost, "0"), fault(lost, "0"), fault(lost, "0")]));
+        assert!(standing(vec![fault(lost, "0"), None, fault(lost, "1")]));
+        // Two deaths that are not the same.
+        let crashed = |signal| {
+            Some(Outcome { signal: Some(signal), ..outcome(Ending::Crashed, 0, "2026-01-01T10:00:00Z", "0") })
+        };
+        assert!(!standing(vec![crashed(11), fault(poisoned, "0"), crashed(9), fault(lost, "0")]));
+        assert!(standing(vec![crashed(11), crashed(9), crashed(11)]));
+        // Rows of a card that was lost are not kept.
+        let half = fault(lost, "0").map(|it| Outcome { counts: Counts { success: 3, ..it.counts }, ..it });
+        assert!(matches!(state(&[("run", vec![half])]).standing("add", Purpose::Run), Standing::Open));
     }
 
     #[test]

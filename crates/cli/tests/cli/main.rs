@@ -11,6 +11,7 @@ mod command_suite;
 mod compare;
 mod damage;
 mod defaults;
+mod devices;
 mod flaggems;
 mod from_the_scripts;
 mod kills;

@@ -26,6 +26,12 @@ echo "$operator $purpose" >> "$notes/cells"
 env > "$notes/environment"
 env > "$notes/environment $purpose"
 event '{"kind":"start","t_s":1,"pid":'$$'}'
+# A card that fails all its cells, or an operator that fails on all cards: `fault 1`, `fault slow` hold their last words.
+for fault in "$notes/fault ${CUDA_VISIBLE_DEVICES:-none}" "$notes/fault $operator"; do
+    [ -e "$fault" ] || continue
+    cat "$fault" >&2
+    exit 1
+done
 if [ "$operator" = broken ]; then
     echo "the benchmark of $operator is out of order" >&2
     exit 3

@@ -96,6 +96,14 @@ impl Sandbox {
         Ran::of(output)
     }
 
+    /// Runs the command to its end with a folder of programs that goes before all others.
+    pub fn run_with_programs(&self, folder: &str, arguments: &[&str]) -> Ran {
+        let mut command = self.command(arguments);
+        let path = std::env::var("PATH").unwrap();
+        command.env("PATH", format!("{}:{path}", self.path(folder).display()));
+        Ran::of(assert_cmd::Command::from_std(command).timeout(LIMIT).output().unwrap())
+    }
+
     /// Starts the command and leaves it running.
     pub fn start(&self, arguments: &[&str]) -> Running {
         let mut command = self.command(arguments);

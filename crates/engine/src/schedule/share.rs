@@ -34,6 +34,8 @@ pub struct Work {
     pub home: Option<usize>,
     /// Parts whose other cells a card has done: they must end there.
     pub pinned: BTreeMap<Part, usize>,
+    /// Cards on which one of its cells died: others are tried first, while there are others.
+    pub avoid: Vec<usize>,
 }
 
 impl Work {
@@ -92,6 +94,14 @@ impl<'a> Sharing<'a> {
         self.open.get(card).copied().unwrap_or(false)
     }
 
+    /// True if an operator may be given to a card.
+    fn may(&self, operator: usize, card: usize) -> bool {
+        let avoid = &self.work[operator].avoid;
+        let is_avoided = |card: usize| avoid.contains(&card);
+        self.is_open(card)
+            && (!is_avoided(card) || (0..self.open.len()).all(|it| !self.open[it] || is_avoided(it)))
+    }
+
     /// Seconds that a part would take there, given what the card already gets.
     fn cost_s(&self, operator: usize, card: usize) -> f64 {
         let work = &self.work[operator];
@@ -101,9 +111,9 @@ impl<'a> Sharing<'a> {
         work.block_s + if is_warm { 0.0 } else { work.cold_s }
     }
 
-    fn least_loaded(&self) -> Option<usize> {
+    fn least_loaded(&self, operator: usize) -> Option<usize> {
         (0..self.load_s.len())
-            .filter(|card| self.open[*card])
+            .filter(|card| self.may(operator, *card))
             .min_by(|one, two| self.load_s[*one].total_cmp(&self.load_s[*two]))
     }
 
@@ -112,7 +122,7 @@ impl<'a> Sharing<'a> {
         let mut homeless = Vec::new();
         for (operator, work) in self.work.iter().enumerate() {
             let mut parts = work.parts.clone();
-            parts.retain(|part| match work.pinned.get(part).filter(|card| self.is_open(**card)) {
+            parts.retain(|part| match work.pinned.get(part).filter(|card| self.may(operator, **card)) {
                 Some(card) => {
                     self.load_s[*card] += self.cost_s(operator, *card);
                     self.pinned.push((operator, *card, *part));
@@ -123,7 +133,7 @@ impl<'a> Sharing<'a> {
             if parts.is_empty() {
                 continue;
             }
-            match work.home.filter(|card| self.is_open(*card)) {
+            match work.home.filter(|card| self.may(operator, *card)) {
                 Some(card) => self.give(operator, card, parts),
                 None => homeless.push((operator, parts)),
             }
@@ -133,7 +143,7 @@ impl<'a> Sharing<'a> {
             |(operator, parts): &(usize, Vec<Part>)| self.work[*operator].block_s * parts.len() as f64;
         homeless.sort_by(|one, two| weight(two).total_cmp(&weight(one)));
         for (operator, parts) in homeless {
-            if let Some(card) = self.least_loaded() {
+            if let Some(card) = self.least_loaded(operator) {
                 self.give(operator, card, parts);
             }
         }
@@ -159,7 +169,10 @@ impl<'a> Sharing<'a> {
                 for to in &cards {
                     let after_s = (self.load_s[*from] - self.work[operator].block_s)
                         .max(self.load_s[*to] + self.cost_s(operator, *to));
-                    if to != from && best.is_none_or(|(best_s, ..)| after_s < best_s) {
+                    if to != from
+                        && self.may(operator, *to)
+                        && best.is_none_or(|(best_s, ..)| after_s < best_s)
+                    {
                         best = Some((after_s, operator, *to));
                     }
                 }
@@ -255,6 +268,15 @@ mod tests {
         let without = share(std::slice::from_ref(&begun), &[Some(0.0), None, Some(0.0)], true);
         assert_eq!(without[1], CardShare::default());
         assert_eq!(without[0].blocks.len() + without[2].blocks.len(), 3);
+    }
+
+    #[test]
+    fn a_card_on_which_a_cell_died_is_avoided_while_there_are_others() {
+        let died = Work { avoid: vec![0], home: Some(0), ..Work::new(rounds(4), 5.0) };
+        let shares = share(std::slice::from_ref(&died), &[Some(0.0), Some(0.0)], true);
+        assert_eq!([shares[0].blocks.len(), shares[1].blocks.len()], [0, 4]);
+        let only = share(std::slice::from_ref(&died), &[Some(0.0), None], true);
+        assert_eq!(only[0].blocks.len(), 4);
     }
 
     #[test]
