@@ -1,7 +1,7 @@
 /*
  * A library that answers as NVML does, for machines without a card: one card, `GPU-fake`, index 3.
  *
- * `FAKE_NVML` says what it is like: `lost` from the third clock reading on, `mig` answers no utilisation and no power,
+ * `FAKE_NVML` says what it is like: `lost` from the third clock reading on (after `FAKE_NVML_READINGS` of them, if set), `mig` answers no utilisation and no power,
  * `hot` is held down by heat, `mismatch` cannot be opened. Only what is asked of it is here.
  */
 #include <stdio.h>
@@ -40,7 +40,8 @@ int nvmlDeviceGetIndex(device_t device, unsigned *index) { (void)device; *index 
 
 int nvmlDeviceGetClockInfo(device_t device, int type, unsigned *mhz) {
     (void)device;
-    if (type == 1 && ++clock_readings > 2 && is("lost")) return LOST;
+    const char *before = getenv("FAKE_NVML_READINGS");
+    if (type == 1 && ++clock_readings > (before ? atoi(before) : 2) && is("lost")) return LOST;
     *mhz = type == 1 ? 1980 : 3201;
     return SUCCESS;
 }
