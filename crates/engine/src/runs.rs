@@ -113,7 +113,8 @@ fn row(row: &switchback_model::event::Row) -> RunReadRow {
     let samples_us = row.samples_us.concat();
     let (latency_us, error) = match latency(row, Pairing::Process) {
         Ok((latency_us, _)) => (Some(latency_us), None),
-        Err(error) => (None, Some(error)),
+        // A single run has one side, which needs no name.
+        Err(error) => (None, Some(row.error.clone().filter(|_| !row.ok).unwrap_or(error))),
     };
     let spread_pct = match (quantile(&samples_us, 0.05), quantile(&samples_us, 0.95), latency_us) {
         (Some(low), Some(high), Some(latency_us)) if latency_us > 0.0 => {
