@@ -188,6 +188,10 @@ fn side_a_is_compiled_twice_where_the_sides_differ_and_tuning_and_replaying_laun
         assert_eq!(words[..6], ["two", "compilations", "of", "side", "A", "differ"], "{words:?}");
         assert_eq!(words[7], words[9], "{words:?}");
     }
+    let output = switchback(scratch.path(), &["ir", "diff", "shaky", "matmul"]);
+    let out = text(&output.stdout);
+    assert!(out.contains("`sass` is no evidence") && out.contains("sass (no evidence) differs"), "{out}");
+    assert!(out.contains("A: ttgir"), "{out}");
     // Compiled without a card, in A's environment and without the variable; this switch is off where it is not set.
     let it = file("steady/unset.json");
     assert_eq!(it["operators"], serde_json::json!(["add_autotuned", "matmul"]));

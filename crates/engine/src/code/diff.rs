@@ -124,8 +124,10 @@ pub fn diff(a: &CompiledCode, b: &CompiledCode, choice: &DiffChoice) -> Result<C
         for compared in &compared {
             for pair in pairs(a, b, compared) {
                 let heavier = pair.iter().flatten().map(|kernel| weight(kernel, ranked_by)).sum();
-                variants
-                    .push((heavier, variant(pair, compared, stage.as_ref(), disassembler.as_ref(), &names)?));
+                variants.push((
+                    heavier,
+                    variant(pair, compared, stage.as_ref(), disassembler.as_ref(), &names, &unreliable)?,
+                ));
             }
         }
         variants.sort_by(|one, two| two.1.changed.cmp(&one.1.changed).then(two.0.total_cmp(&one.0)));
@@ -280,21 +282,27 @@ fn variant(
     wanted: Option<&Stage>,
     disassembler: Option<&Disassembler>,
     names: &BTreeMap<(String, String), String>,
+    unreliable: &BTreeSet<Stage>,
 ) -> Result<VariantDiff, EngineError> {
     let [a, b] = pair;
     let all: BTreeSet<&Stage> =
         [a, b].into_iter().flatten().flat_map(|kernel| kernel.stages.keys()).collect();
+    let counts = |stage: &Stage| !unreliable.contains(stage);
     let state =
         |stage: &Stage| match (a.and_then(|a| a.stages.get(stage)), b.and_then(|b| b.stages.get(stage))) {
             (Some(a), Some(b)) => Some(a.digest.digest == b.digest.digest),
             _ => None,
         };
-    let stages: Vec<(String, Option<bool>)> =
-        all.iter().map(|stage| (stage.name().to_owned(), state(stage))).collect();
+    let named = |stage: &Stage| {
+        if counts(stage) { stage.name().to_owned() } else { format!("{stage} (no evidence)") }
+    };
+    let stages: Vec<(String, Option<bool>)> = all.iter().map(|stage| (named(stage), state(stage))).collect();
     // Of several texts under one key, some may be the same although the key as a whole is not.
-    let same = a.is_some() && b.is_some() && stages.iter().all(|(_, same)| *same == Some(true));
+    let same = a.is_some()
+        && b.is_some()
+        && all.iter().filter(|stage| counts(stage)).all(|stage| state(stage) == Some(true));
     let changed = compared.difference.is_change() && !same;
-    let first = all.iter().copied().find(|stage| state(stage) != Some(true));
+    let first = all.iter().copied().find(|stage| counts(stage) && state(stage) != Some(true));
     let difference = match (a, b, first) {
         _ if !compared.difference.is_change() => compared.difference.to_string(),
         _ if same => "same".to_owned(),
