@@ -8,12 +8,16 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail, ensure};
+use switchback_engine::evidence::{DigestCache, Evidence};
 use switchback_ir::Stage;
+use switchback_store::attempt::AttemptDir;
 
 use crate::step::Step;
 
 /// Rounds of each benchmark; the sides alternate, and each round gives one ratio.
 const ROUNDS: usize = 7;
+/// Attempts that are read from disk: twelve are a process-paired operator's six rounds.
+const ATTEMPTS: u32 = 240;
 /// Copies of each text: 26 recorded kernels give the 2,080 files that the scripts' pipeline was timed on.
 const FILES: usize = 2080;
 
@@ -136,19 +140,10 @@ fn canonical_fingerprint(paths: &[PathBuf]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Reading a cell's events (400 samples a row) against reading the same lines as untyped JSON.
+/// Reading a cell's events (400 samples a row) against reading the same lines as untyped JSON, and rounds of attempts from
+/// disk as judging reads them.
 fn events() -> anyhow::Result<()> {
-    let mut text = String::new();
-    for row in 0..5000 {
-        let samples: Vec<String> = (0..400)
-            .map(|sample| format!("{:.3}", 20.0 + f64::from((row * 7 + sample * 13) % 101) * 0.032))
-            .collect();
-        writeln!(
-            text,
-            r#"{{"kind":"row","t_s":{row}.5,"operator":"mm","side":"A","case":{{"dtype":"f16","input":"[{row}]"}},"ok":true,"timer":"gated","samples_us":[[{}]]}}"#,
-            samples.join(",")
-        )?;
-    }
+    let text = rows(0..5000)?;
     let bytes = text.as_bytes();
     let (mut ours, mut plain, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
@@ -171,14 +166,81 @@ fn events() -> anyhow::Result<()> {
         plain.push(untyped);
     }
     println!(
-        "events: {:.1} MB: typed {:.3} s ({:.0} MB/s), untyped {:.3} s, ratio {}",
+        "events: {:.1} MB: typed {:.3} s ({:.0} MB/s, the best {:.0}), untyped {:.3} s, ratio {}",
         megabytes(bytes.len()),
         median(&ours),
         megabytes(bytes.len()) / median(&ours),
+        megabytes(bytes.len()) / least(&ours),
         median(&plain),
         spread(&ratios)
     );
+    attempts()
+}
+
+/// Attempts of a round as judging reads them: files, on all cores, with all that is made of them.
+fn attempts() -> anyhow::Result<()> {
+    let folder = tempfile::tempdir()?;
+    let (mut dirs, mut bytes) = (Vec::new(), 0);
+    for attempt in 0..ATTEMPTS {
+        let path = folder.path().join(attempt.to_string());
+        std::fs::create_dir(&path)?;
+        let text = rows(attempt * 20..attempt * 20 + 20)?;
+        bytes += text.len();
+        std::fs::write(path.join("events.jsonl"), text)?;
+        dirs.push(AttemptDir::at(&path));
+    }
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let (mut times, mut processor) = (Vec::new(), Vec::new());
+    for _ in 0..ROUNDS {
+        let before = processor_s()?;
+        times.push(timed(|| {
+            for round in dirs.chunks(12) {
+                let read = Evidence::read_all(round, folder.path(), &mut DigestCache::default())?;
+                ensure!(read.iter().all(|it| it.rows.len() == 20), "rows are missing");
+            }
+            Ok(())
+        })?);
+        processor.push(processor_s()? - before);
+    }
+    let cpu: f64 = processor.iter().sum();
+    #[allow(clippy::cast_precision_loss, reason = "a few rounds")]
+    let per_cpu = megabytes(bytes) * ROUNDS as f64 / cpu;
+    println!(
+        "attempts: {ATTEMPTS} of 20 rows and 400 samples, {:.1} MB from disk on {cores} cores: {:.3} s ({:.0} MB/s, the \
+         best {:.0}; {per_cpu:.0} MB a second of one processor){}",
+        megabytes(bytes),
+        median(&times),
+        megabytes(bytes) / median(&times),
+        megabytes(bytes) / least(&times),
+        crate::bench_judge::memory().map_or_else(String::new, |mib| format!("; {mib:.0} MiB at most"))
+    );
     Ok(())
+}
+
+/// Processor time of this program so far, seconds.
+fn processor_s() -> anyhow::Result<f64> {
+    let text = std::fs::read_to_string("/proc/self/stat")?;
+    let fields: Vec<&str> = text.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
+    let ticks =
+        |at: usize| fields.get(at).and_then(|field| field.parse::<f64>().ok()).context("no such field");
+    // User and system time stand 11 and 12 fields behind the name, in hundredths of a second.
+    Ok((ticks(11)? + ticks(12)?) / 100.0)
+}
+
+/// Lines of rows with 400 samples each, as the probe writes them.
+fn rows(numbers: std::ops::Range<u32>) -> anyhow::Result<String> {
+    let mut text = String::new();
+    for row in numbers {
+        let samples: Vec<String> = (0..400)
+            .map(|sample| format!("{:.3}", 20.0 + f64::from((row * 7 + sample * 13) % 101) * 0.032))
+            .collect();
+        writeln!(
+            text,
+            r#"{{"kind":"row","t_s":{row}.5,"operator":"mm","side":"A","case":{{"dtype":"f16","input":"[{row}]"}},"ok":true,"timer":"gated","samples_us":[[{}]]}}"#,
+            samples.join(",")
+        )?;
+    }
+    Ok(text)
 }
 
 fn timed(work: impl FnOnce() -> anyhow::Result<()>) -> anyhow::Result<Duration> {
@@ -196,6 +258,10 @@ fn median(times: &[Duration]) -> f64 {
     let mut seconds: Vec<f64> = times.iter().map(Duration::as_secs_f64).collect();
     seconds.sort_by(f64::total_cmp);
     seconds[seconds.len() / 2]
+}
+
+fn least(times: &[Duration]) -> f64 {
+    times.iter().map(Duration::as_secs_f64).fold(f64::INFINITY, f64::min)
 }
 
 fn spread(ratios: &[f64]) -> String {

@@ -93,7 +93,40 @@ impl Evidence {
     /// # Errors
     /// A file is there and cannot be read; a half-written or torn one is no error but a note.
     pub fn read(attempt: &AttemptDir, ir_dir: &Path, digests: &mut DigestCache) -> Result<Self, StoreError> {
-        let log = attempt.events()?;
+        Self::of_log(attempt, attempt.events()?, ir_dir, digests)
+    }
+
+    /// Reads several attempts' folders, in their order; their events on all cores.
+    ///
+    /// # Errors
+    /// As [`Self::read`].
+    pub fn read_all(
+        attempts: &[AttemptDir],
+        ir_dir: &Path,
+        digests: &mut DigestCache,
+    ) -> Result<Vec<Self>, StoreError> {
+        let workers = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let chunk = attempts.len().div_ceil(workers).max(1);
+        let logs: Vec<Result<EventLog, StoreError>> = std::thread::scope(|scope| {
+            let read = |chunk: &[AttemptDir]| chunk.iter().map(AttemptDir::events).collect::<Vec<_>>();
+            let mut chunks = attempts.chunks(chunk);
+            let own = chunks.next();
+            let others: Vec<_> = chunks.map(|chunk| scope.spawn(move || read(chunk))).collect();
+            let mut logs = own.map(read).unwrap_or_default();
+            for other in others {
+                logs.extend(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+            }
+            logs
+        });
+        attempts.iter().zip(logs).map(|(attempt, log)| Self::of_log(attempt, log?, ir_dir, digests)).collect()
+    }
+
+    fn of_log(
+        attempt: &AttemptDir,
+        log: EventLog,
+        ir_dir: &Path,
+        digests: &mut DigestCache,
+    ) -> Result<Self, StoreError> {
         let mut it = Self { outcome: attempt.outcome()?, ..Self::default() };
         match attempt.identity()? {
             Some(identity) => {
@@ -111,51 +144,45 @@ impl Evidence {
         }
         it.notes = torn_lines(&log);
         it.notes.extend(it.outcome.as_ref().and_then(|outcome| lost_rows(outcome, &log)));
-        let mut compiled: BTreeMap<(Side, &str), &Compile> = BTreeMap::new();
-        for body in log.bodies() {
-            if let EventBody::Compile(compile) = body {
-                compiled.insert((compile.side, &compile.id), compile);
-            }
-        }
-        for body in log.bodies() {
-            match body {
+        let mut compiled: BTreeMap<(Side, String), Compile> = BTreeMap::new();
+        let mut launches = Vec::new();
+        // Samples are what is large: nothing is copied.
+        for event in log.events {
+            match event.body {
+                EventBody::Compile(compile) => {
+                    compiled.insert((compile.side, compile.id.clone()), compile);
+                }
                 EventBody::Row(row) => {
-                    if let Some(error) = &row.error {
-                        it.errors.push(error.clone());
-                    }
-                    it.rows.push(row.clone());
+                    it.errors.extend(row.error.clone());
+                    it.rows.push(row);
                 }
-                EventBody::Launch(launch) => {
-                    let entry = it.launched.entry((launch.side, launch.case.clone())).or_default();
-                    entry.unknown += launch.unknown;
-                    for launched in &launch.compiled {
-                        match compiled.get(&(launch.side, launched.id.as_str())) {
-                            Some(compile) => {
-                                entry.kernels.push(kernel_ir(compile, ir_dir, digests)?);
-                                it.texts.extend(
-                                    compile
-                                        .stages
-                                        .iter()
-                                        .map(|(stage, name)| (launch.side, stage.clone(), name.clone())),
-                                );
-                            }
-                            None => entry.unknown += launched.launches,
-                        }
-                    }
-                }
-                EventBody::Outputs(outputs) => it.outputs.push(outputs.clone()),
+                EventBody::Launch(launch) => launches.push(launch),
+                EventBody::Outputs(outputs) => it.outputs.push(outputs),
                 EventBody::Proof(proof) if !proof.holds => {
-                    it.proof_failures.insert(proof.case.clone(), proof.detail.clone());
+                    it.proof_failures.insert(proof.case, proof.detail);
                 }
-                EventBody::Error(failure) => it.errors.push(failure.error.clone()),
+                EventBody::Error(failure) => it.errors.push(failure.error),
                 EventBody::Config(config) if config.source == ConfigSource::Fallback => it.fallbacks += 1,
                 EventBody::Note(note) if note.topic == switchback_model::marker::FOREIGN_VENDOR_MODULE => {
                     it.foreign_vendors.extend(loaded_vendors(&note.detail));
                 }
                 EventBody::Note(note) if crate::told::is_told(&note.topic) => {
-                    it.told.push((note.topic.clone(), note.detail.clone()));
+                    it.told.push((note.topic, note.detail));
                 }
                 _ => {}
+            }
+        }
+        for launch in launches {
+            let entry = it.launched.entry((launch.side, launch.case)).or_default();
+            entry.unknown += launch.unknown;
+            for launched in launch.compiled {
+                let Some(compile) = compiled.get(&(launch.side, launched.id)) else {
+                    entry.unknown += launched.launches;
+                    continue;
+                };
+                entry.kernels.push(kernel_ir(compile, ir_dir, digests)?);
+                let stages = compile.stages.iter();
+                it.texts.extend(stages.map(|(stage, name)| (launch.side, stage.clone(), name.clone())));
             }
         }
         Ok(it)

@@ -109,20 +109,18 @@ fn read_rounds(campaign: &mut Campaign) -> Result<BTreeMap<String, Vec<RoundRead
         return Ok(all);
     }
     for operator in &request.operators {
-        let mut rounds = Vec::new();
+        let (mut rounds, mut dirs) = (Vec::new(), Vec::new());
         for round in 1..=campaign.rounds.rounds(&operator.operator) {
-            let Some(attempts) =
-                campaign.state.round(&operator.operator, round, campaign.rounds.pairing(&operator.operator))
-            else {
-                continue;
-            };
-            let dirs: Vec<_> = attempts.iter().map(|attempt| attempt.dir.clone()).collect();
-            let evidence = dirs
-                .iter()
-                .map(|dir| Evidence::read(dir, &campaign.dir.ir_dir(), &mut campaign.digests))
-                .collect::<Result<Vec<_>, _>>()?;
-            rounds.push(RoundRead { round, evidence });
+            let pairing = campaign.rounds.pairing(&operator.operator);
+            let Some(attempts) = campaign.state.round(&operator.operator, round, pairing) else { continue };
+            rounds.push((round, attempts.len()));
+            dirs.extend(attempts.into_iter().map(|attempt| attempt.dir.clone()));
         }
+        let mut read = Evidence::read_all(&dirs, &campaign.dir.ir_dir(), &mut campaign.digests)?.into_iter();
+        let rounds = rounds
+            .into_iter()
+            .map(|(round, cells)| RoundRead { round, evidence: read.by_ref().take(cells).collect() })
+            .collect();
         all.insert(operator.operator.clone(), rounds);
     }
     Ok(all)

@@ -3,9 +3,12 @@
 //! A line is `{"kind": …, "t_s": …, …}`. Kinds and fields that this version does not know are kept and ignored, so
 //! that an older switchback reads what a newer probe wrote. Times are in microseconds unless a name says otherwise.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::fmt;
 
-use serde::{Deserialize, Serialize};
+use serde::de::{Error as _, IgnoredAny, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer as _, Serialize};
 use serde_json::Value;
 
 use crate::capture::CaptureErrorClass;
@@ -61,13 +64,60 @@ pub enum EventBody {
 }
 
 /// What every line has: read first, so that the rest is read as what it is and nothing is buffered.
-#[derive(Deserialize)]
+///
+/// Reading stops where both are known, which in every line of ours is at its beginning; whether the rest is JSON is said
+/// by whoever reads the body.
+#[derive(Default)]
 struct Head<'a> {
-    #[serde(borrow)]
-    kind: std::borrow::Cow<'a, str>,
-    #[serde(default)]
-    t_s: f64,
+    kind: Option<Cow<'a, str>>,
+    t_s: Option<f64>,
 }
+
+impl<'a> Head<'a> {
+    fn read(line: &'a [u8]) -> Result<Self, serde_json::Error> {
+        let mut head = Self::default();
+        let ended = serde_json::Deserializer::from_slice(line).deserialize_map(HeadVisitor(&mut head));
+        match ended {
+            // Its own complaint where reading stopped early: the map goes on.
+            Err(_) if head.kind.is_some() && head.t_s.is_some() => Ok(head),
+            Err(error) => Err(error),
+            Ok(()) => Ok(head),
+        }
+    }
+}
+
+struct HeadVisitor<'h, 'a>(&'h mut Head<'a>);
+
+impl<'de: 'a, 'a> Visitor<'de> for HeadVisitor<'_, 'a> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object with a `kind`")
+    }
+
+    fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<(), M::Error> {
+        while let Some(Text(name)) = map.next_key()? {
+            match name.as_ref() {
+                "kind" => self.0.kind = Some(map.next_value::<Text<'de>>()?.0),
+                "t_s" => self.0.t_s = Some(map.next_value()?),
+                _ => {
+                    map.next_value::<IgnoredAny>()?;
+                }
+            }
+            if self.0.kind.is_some() && self.0.t_s.is_some() {
+                return Ok(());
+            }
+        }
+        match self.0.kind {
+            Some(_) => Ok(()),
+            None => Err(M::Error::missing_field("kind")),
+        }
+    }
+}
+
+/// A string, borrowed from the line where it holds no escape.
+#[derive(Deserialize)]
+struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 
 impl Event {
     /// Reads one line.
@@ -77,8 +127,8 @@ impl Event {
     /// not pass for a kind of a later version.
     pub fn parse(line: &[u8]) -> Result<Self, serde_json::Error> {
         use serde_json::from_slice as read;
-        let head: Head<'_> = read(line)?;
-        let body = match head.kind.as_ref() {
+        let head = Head::read(line)?;
+        let body = match head.kind.as_deref().unwrap_or_default() {
             "start" => EventBody::Start(read(line)?),
             "conditions" => EventBody::Conditions(read(line)?),
             "capability" => EventBody::Capability(read(line)?),
@@ -94,7 +144,7 @@ impl Event {
             "end" => EventBody::End(read(line)?),
             _ => EventBody::Unknown(read(line)?),
         };
-        Ok(Self { t_s: head.t_s, body })
+        Ok(Self { t_s: head.t_s.unwrap_or_default(), body })
     }
 }
 
@@ -248,8 +298,8 @@ pub enum Timer {
     Wall,
 }
 
-impl std::fmt::Display for Timer {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Display for Timer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
             Self::Gated => "gated",
             Self::Graph => "graph",
@@ -281,7 +331,7 @@ pub struct Row {
     pub timer_reason: Option<String>,
     /// All samples, microseconds, in blocks as they were taken: a block is a run of consecutive calls on one side
     /// (duet), or one call of the benchmark's timing function (process pairing; as many as `direct_repeat`).
-    #[serde(default)]
+    #[serde(default, deserialize_with = "crate::samples::deserialize")]
     pub samples_us: Vec<Vec<f64>>,
     /// The latency as the benchmark itself summarised it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -323,8 +373,8 @@ pub enum OutputsVerdict {
     NotComparable,
 }
 
-impl std::fmt::Display for OutputsVerdict {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Display for OutputsVerdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
             Self::Equal => "equal",
             Self::Differs => "differs",

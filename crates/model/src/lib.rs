@@ -16,6 +16,7 @@ pub mod operator;
 pub mod order;
 pub mod outcome;
 pub mod report;
+mod samples;
 pub mod side;
 pub mod switch;
 pub mod telemetry;

@@ -9,6 +9,8 @@ mod speed;
 mod tables;
 mod tools;
 
+pub use speed::memory;
+
 #[path = "../../../crates/stats/tests/simulation/draw.rs"]
 mod draw;
 
