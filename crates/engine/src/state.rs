@@ -1,8 +1,9 @@
 //! What is done: a fold over the outcomes on disk.
 //!
-//! Nothing else is remembered: delete all that is derived, and the next start sees the same state.
+//! Nothing else is remembered: delete all that is derived, the index among it, and the next start sees the same state.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use switchback_model::card::Card;
 use switchback_model::cell::{CellKey, Purpose};
@@ -12,6 +13,7 @@ use switchback_model::telemetry::TelemetrySummary;
 use switchback_store::StoreError;
 use switchback_store::attempt::{self, AttemptDir};
 use switchback_store::campaign_dir::CampaignDir;
+use switchback_store::index::{Index, Recorded};
 
 use crate::clocks::{self, Choice, Doubt};
 use crate::request::Request;
@@ -30,6 +32,13 @@ pub struct Attempt {
     pub outcome: Option<Outcome>,
     /// Why its outcome cannot be read, where there is one: such an attempt counts as not ended.
     pub damage: Option<String>,
+}
+
+impl From<Recorded> for Attempt {
+    /// One damaged outcome must not take the campaign with it: the cell is measured again, and it is said.
+    fn from(it: Recorded) -> Self {
+        Self { dir: it.dir, outcome: it.outcome, damage: it.damage }
+    }
 }
 
 impl Attempt {
@@ -72,21 +81,27 @@ pub enum Standing<'a> {
 #[derive(Debug, Clone, Default)]
 pub struct State {
     cells: BTreeMap<CellKey, Vec<Attempt>>,
+    /// What spares reading every outcome at the next start; shared by clones, none for a state made by hand.
+    index: Option<Arc<Mutex<Index>>>,
 }
 
 impl State {
-    /// Reads all attempts of the request's operators.
+    /// Reads all attempts of the request's operators; those that have not changed since the last time from the index.
     ///
     /// # Errors
     /// A folder or an outcome cannot be read.
     pub fn read(campaign: &CampaignDir, request: &Request) -> Result<Self, StoreError> {
-        let mut it = Self::default();
+        let mut index = Index::open(campaign, &request.id);
+        let mut cells = BTreeMap::new();
         for operator in &request.operators {
             for purpose in attempt::purposes(campaign, &operator.operator)? {
-                it.refresh(campaign, &CellKey { operator: operator.operator.clone(), purpose })?;
+                let cell = CellKey { operator: operator.operator.clone(), purpose };
+                let attempts = index.attempts(campaign, &cell)?.into_iter().map(Attempt::from).collect();
+                cells.insert(cell, attempts);
             }
         }
-        Ok(it)
+        index.save();
+        Ok(Self { cells, index: Some(Arc::new(Mutex::new(index))) })
     }
 
     /// Reads one cell's attempts again.
@@ -94,19 +109,11 @@ impl State {
     /// # Errors
     /// A folder or an outcome cannot be read.
     pub fn refresh(&mut self, campaign: &CampaignDir, cell: &CellKey) -> Result<(), StoreError> {
-        let attempts = attempt::attempts(campaign, cell)?
-            .into_iter()
-            .map(|dir| {
-                let (outcome, damage) = match dir.outcome() {
-                    Ok(outcome) => (outcome, None),
-                    // One damaged file must not take the campaign with it: the cell is measured again, and it is said.
-                    Err(error @ StoreError::Damaged { .. }) => (None, Some(error.to_string())),
-                    Err(error) => return Err(error),
-                };
-                Ok(Attempt { dir, outcome, damage })
-            })
-            .collect::<Result<Vec<_>, StoreError>>()?;
-        self.cells.insert(cell.clone(), attempts);
+        let recorded = match &self.index {
+            Some(index) => index.lock().unwrap_or_else(PoisonError::into_inner).refresh(campaign, cell)?,
+            None => Index::none().refresh(campaign, cell)?,
+        };
+        self.cells.insert(cell.clone(), recorded.into_iter().map(Attempt::from).collect());
         Ok(())
     }
 

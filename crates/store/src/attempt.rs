@@ -116,6 +116,18 @@ impl AttemptDir {
         self.path.join("order.json")
     }
 
+    /// `outcome.json`.
+    #[must_use]
+    pub fn outcome_path(&self) -> PathBuf {
+        self.path.join("outcome.json")
+    }
+
+    /// The attempt's number, from 1: its folder's name.
+    #[must_use]
+    pub fn number(&self) -> Option<u32> {
+        self.path.file_name()?.to_str()?.parse().ok()
+    }
+
     /// `events.jsonl`.
     #[must_use]
     pub fn events_path(&self) -> PathBuf {
@@ -161,7 +173,7 @@ impl AttemptDir {
     /// # Errors
     /// The folder cannot be written.
     pub fn write_outcome(&self, outcome: &Outcome) -> Result<(), StoreError> {
-        atomic::write_json(&self.path.join("outcome.json"), outcome)
+        atomic::write_json(&self.outcome_path(), outcome)
     }
 
     /// Reads how the attempt ended; none while it runs, or if its supervisor was killed.
@@ -169,7 +181,7 @@ impl AttemptDir {
     /// # Errors
     /// It is there and damaged.
     pub fn outcome(&self) -> Result<Option<Outcome>, StoreError> {
-        atomic::read_json_if_there(&self.path.join("outcome.json"))
+        atomic::read_json_if_there(&self.outcome_path())
     }
 
     /// Writes conditions and identity.

@@ -1,0 +1,495 @@
+//! `campaign.db`: what the attempts' outcomes said when they were last read, so that a campaign of a hundred thousand cells
+//! opens in seconds.
+//!
+//! Never the truth. An entry counts only while cell and outcome are the very files that it was made of (inode, size, time of the
+//! last change) and its own digest holds; everything else is read from the disk and entered anew. So the database may be deleted,
+//! damaged, of another campaign or of another machine, and nothing changes but the time that opening takes. Where it
+//! cannot be written, there is none.
+
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use rusqlite::{Connection, ErrorCode, OpenFlags};
+use serde::{Deserialize, Serialize};
+use switchback_model::cell::CellKey;
+use switchback_model::outcome::Outcome;
+
+use crate::attempt::{self, AttemptDir};
+use crate::campaign_dir::CampaignDir;
+use crate::error::StoreError;
+
+/// The file, at the top of the campaign's folder.
+pub const FILE: &str = "campaign.db";
+
+/// Version of the tables and of what is in them; another one is made anew.
+const FORMAT: i64 = 1;
+
+/// A folder that changed this shortly before it was read may have changed once more without showing it: file systems count
+/// time in ticks. Such an entry is not trusted.
+const TICK_NS: i128 = 1_000_000_000;
+
+/// How long another process that writes is waited for.
+const BUSY: Duration = Duration::from_millis(250);
+
+/// An attempt as the disk has it.
+#[derive(Debug, Clone)]
+pub struct Recorded {
+    /// Its folder.
+    pub dir: AttemptDir,
+    /// How it ended; none if it has not, or if that cannot be read.
+    pub outcome: Option<Outcome>,
+    /// Why its outcome cannot be read, where there is one.
+    pub damage: Option<String>,
+}
+
+/// What tells a file from any other, and from itself after a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+struct Stamp(u64, u64, i64, i64);
+
+impl Stamp {
+    /// The stamp of a file; none if it is not there.
+    fn of(path: &Path) -> Result<Option<Self>, StoreError> {
+        match std::fs::metadata(path) {
+            Ok(it) => Ok(Some(Self(it.ino(), it.size(), it.mtime(), it.mtime_nsec()))),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(StoreError::io("read", path)(error)),
+        }
+    }
+
+    fn changed_ns(self) -> i128 {
+        i128::from(self.2) * 1_000_000_000 + i128::from(self.3)
+    }
+}
+
+/// One attempt in an entry.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Known {
+    number: u32,
+    stamp: Option<Stamp>,
+    outcome: Option<Outcome>,
+}
+
+/// The entry of a cell, as it lies in the database.
+#[derive(Debug, Clone)]
+struct Entry {
+    folder: String,
+    attempts: String,
+    digest: i64,
+}
+
+/// An open index.
+#[derive(Debug, Default)]
+pub struct Index {
+    connection: Option<Connection>,
+    entries: HashMap<String, Entry>,
+    /// Read from the disk since the last [`Index::save`].
+    new: Vec<(String, Entry)>,
+    reads: u64,
+}
+
+impl Index {
+    /// No index: everything is read from the disk.
+    #[must_use]
+    pub fn none() -> Self {
+        Self::default()
+    }
+
+    /// Opens a campaign's index; `owner` is the campaign's id. One that is not there, damaged or another campaign's is made anew.
+    #[must_use]
+    pub fn open(campaign: &CampaignDir, owner: &str) -> Self {
+        let path = campaign.top(FILE);
+        let opened = open(&path, owner).or_else(|error| {
+            if is_damage(&error) && std::fs::remove_file(&path).is_ok() {
+                return open(&path, owner);
+            }
+            Err(error)
+        });
+        match opened {
+            Ok((connection, entries)) => Self { connection: Some(connection), entries, ..Self::default() },
+            Err(_) => Self::none(),
+        }
+    }
+
+    /// A cell's attempts, the first one first: from the index where it still holds, else from the disk.
+    ///
+    /// # Errors
+    /// A folder or an outcome is there and cannot be read; one whose text is damaged is no error but told.
+    pub fn attempts(&mut self, campaign: &CampaignDir, cell: &CellKey) -> Result<Vec<Recorded>, StoreError> {
+        let key = key(cell);
+        if let Some(entry) = self.entries.remove(&key)
+            && let Some(known) = entry.valid(&key)
+            && let Some(recorded) = still(campaign, cell, &entry, known)?
+        {
+            return Ok(recorded);
+        }
+        self.read(campaign, cell, key)
+    }
+
+    /// A cell's attempts as they are on the disk now; entered at once.
+    ///
+    /// # Errors
+    /// As [`Self::attempts`].
+    pub fn refresh(&mut self, campaign: &CampaignDir, cell: &CellKey) -> Result<Vec<Recorded>, StoreError> {
+        let recorded = self.read(campaign, cell, key(cell))?;
+        self.save();
+        Ok(recorded)
+    }
+
+    /// Enters what was read from the disk since the last time; entries of cells that were not asked for are forgotten.
+    pub fn save(&mut self) {
+        self.entries.clear();
+        let new = std::mem::take(&mut self.new);
+        if new.is_empty() {
+            return;
+        }
+        // An index that cannot be written is none from now on; what it had is checked against the disk by whoever opens it.
+        if let Some(connection) = &mut self.connection
+            && enter(connection, &new).is_err()
+        {
+            self.connection = None;
+        }
+    }
+
+    /// How many cells were read from the disk because no entry of theirs held.
+    #[must_use]
+    pub fn reads(&self) -> u64 {
+        self.reads
+    }
+
+    fn read(
+        &mut self,
+        campaign: &CampaignDir,
+        cell: &CellKey,
+        key: String,
+    ) -> Result<Vec<Recorded>, StoreError> {
+        self.reads += 1;
+        // Before the listing: what comes into the folder while it is read changes its time after this.
+        let folder = Stamp::of(&campaign.cell_dir(cell))?;
+        let now_ns = now_ns();
+        let mut recorded = Vec::new();
+        let mut known = Some(Vec::new());
+        for dir in attempt::attempts(campaign, cell)? {
+            let stamp = Stamp::of(&dir.outcome_path())?;
+            let (outcome, damage) = match dir.outcome() {
+                Ok(outcome) => (outcome, None),
+                Err(error @ StoreError::Damaged { .. }) => (None, Some(error.to_string())),
+                Err(error) => return Err(error),
+            };
+            // What is damaged is looked at each time, and what came between the two looks is not entered.
+            let whole = damage.is_none() && stamp.is_some() == outcome.is_some();
+            known = known.filter(|_| whole);
+            if let (Some(known), Some(number)) = (&mut known, dir.number()) {
+                known.push(Known { number, stamp, outcome: outcome.clone() });
+            }
+            recorded.push(Recorded { dir, outcome, damage });
+        }
+        if let (Some(known), Some(folder)) = (known, folder)
+            && self.connection.is_some()
+            && let Some(entry) = Entry::new(&key, folder, now_ns, &known)
+        {
+            self.new.push((key, entry));
+        }
+        Ok(recorded)
+    }
+}
+
+impl Entry {
+    fn new(key: &str, folder: Stamp, read_ns: i128, known: &[Known]) -> Option<Self> {
+        let folder = serde_json::to_string(&(folder, read_ns.to_string())).ok()?;
+        let attempts = serde_json::to_string(known).ok()?;
+        let digest = digest(key, &folder, &attempts);
+        Some(Self { folder, attempts, digest })
+    }
+
+    /// Its attempts, if it is as it was written.
+    fn valid(&self, key: &str) -> Option<Vec<Known>> {
+        if digest(key, &self.folder, &self.attempts) != self.digest {
+            return None;
+        }
+        serde_json::from_str(&self.attempts).ok()
+    }
+}
+
+/// The attempts of an entry, if cell and outcomes are the files that it was made of.
+fn still(
+    campaign: &CampaignDir,
+    cell: &CellKey,
+    entry: &Entry,
+    known: Vec<Known>,
+) -> Result<Option<Vec<Recorded>>, StoreError> {
+    let Ok((folder, read_ns)) = serde_json::from_str::<(Stamp, String)>(&entry.folder) else {
+        return Ok(None);
+    };
+    let path = campaign.cell_dir(cell);
+    let trusted = read_ns.parse().is_ok_and(|read_ns: i128| read_ns - folder.changed_ns() > TICK_NS);
+    if !trusted || Stamp::of(&path)? != Some(folder) {
+        return Ok(None);
+    }
+    let mut recorded = Vec::with_capacity(known.len());
+    for it in known {
+        let dir = AttemptDir::at(&path.join(it.number.to_string()));
+        if Stamp::of(&dir.outcome_path())? != it.stamp {
+            return Ok(None);
+        }
+        recorded.push(Recorded { dir, outcome: it.outcome, damage: None });
+    }
+    Ok(Some(recorded))
+}
+
+fn open(path: &Path, owner: &str) -> rusqlite::Result<(Connection, HashMap<String, Entry>)> {
+    let flags =
+        OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_timeout(BUSY)?;
+    // Nothing is lost with it: it need not outlive a power cut.
+    connection.pragma_update(None, "synchronous", "OFF")?;
+    let format: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+    let is_ours = format == FORMAT
+        && connection.query_row("SELECT campaign FROM owner", [], |row| row.get::<_, String>(0))? == owner;
+    if !is_ours {
+        connection.execute_batch(
+            "BEGIN IMMEDIATE;
+             DROP TABLE IF EXISTS owner; DROP TABLE IF EXISTS cells;
+             CREATE TABLE owner (campaign TEXT NOT NULL);
+             CREATE TABLE cells (cell TEXT PRIMARY KEY, folder TEXT NOT NULL, attempts TEXT NOT NULL,
+                                 digest INTEGER NOT NULL) WITHOUT ROWID;",
+        )?;
+        connection.execute("INSERT INTO owner VALUES (?1)", [owner])?;
+        connection.execute_batch(&format!("PRAGMA user_version = {FORMAT}; COMMIT;"))?;
+    }
+    let mut entries = HashMap::new();
+    {
+        let mut cells = connection.prepare("SELECT cell, folder, attempts, digest FROM cells")?;
+        let mut rows = cells.query([])?;
+        while let Some(row) = rows.next()? {
+            let entry = Entry { folder: row.get(1)?, attempts: row.get(2)?, digest: row.get(3)? };
+            entries.insert(row.get(0)?, entry);
+        }
+    }
+    Ok((connection, entries))
+}
+
+fn enter(connection: &mut Connection, new: &[(String, Entry)]) -> rusqlite::Result<()> {
+    let transaction = connection.transaction()?;
+    {
+        let mut insert =
+            transaction.prepare_cached("INSERT OR REPLACE INTO cells VALUES (?1, ?2, ?3, ?4)")?;
+        for (key, entry) in new {
+            insert.execute((key, &entry.folder, &entry.attempts, entry.digest))?;
+        }
+    }
+    transaction.commit()
+}
+
+/// True if the file is no database of ours, whatever it is; a busy or unwritable one is left alone.
+fn is_damage(error: &rusqlite::Error) -> bool {
+    match error {
+        rusqlite::Error::SqliteFailure(error, _) => {
+            matches!(error.code, ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase | ErrorCode::Unknown)
+        }
+        // A table of another shape, a value of another type.
+        _ => true,
+    }
+}
+
+/// A cell's key in the database: no operator's name holds a line end that a purpose could follow.
+fn key(cell: &CellKey) -> String {
+    format!("{}\n{}", cell.purpose, cell.operator)
+}
+
+fn digest(key: &str, folder: &str, attempts: &str) -> i64 {
+    let mut hasher = DefaultHasher::new();
+    (key, folder, attempts).hash(&mut hasher);
+    hasher.finish().cast_signed()
+}
+
+fn now_ns() -> i128 {
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |since| i128::try_from(since.as_nanos()).unwrap_or(i128::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::fs::{self, FileTimes};
+
+    use super::*;
+    use switchback_model::card::Card;
+    use switchback_model::outcome::{Counts, Ending};
+
+    fn outcome(reason: &str) -> Outcome {
+        Outcome {
+            ending: Ending::Completed,
+            exit_status: Some(0),
+            signal: None,
+            reason: reason.into(),
+            started_utc: "2026-11-30T10:00:00Z".into(),
+            started_s: 1.0,
+            elapsed_s: 2.0,
+            boot_id: "b".into(),
+            card: Card { backend: "cpu".into(), index: "0".into(), uuid: None, name: None },
+            host: "h".into(),
+            counts: Counts::default(),
+            leaked_processes: 0,
+            telemetry: None,
+        }
+    }
+
+    struct Place {
+        _folder: tempfile::TempDir,
+        campaign: CampaignDir,
+    }
+
+    fn cell(purpose: &str) -> CellKey {
+        CellKey { operator: "a/b".into(), purpose: purpose.parse().unwrap() }
+    }
+
+    impl Place {
+        /// A campaign of three cells, one of them with two attempts; all of them lie there for an hour.
+        fn new() -> Self {
+            let folder = tempfile::tempdir().unwrap();
+            let campaign =
+                CampaignDir::create(&folder.path().join("x"), &BTreeMap::from([("a", 1)])).unwrap();
+            let it = Self { _folder: folder, campaign };
+            for (purpose, reason) in [("r1_A", "one"), ("r1_B", "two"), ("r2_A", "three"), ("r2_A", "four")] {
+                it.attempt(purpose).write_outcome(&outcome(reason)).unwrap();
+            }
+            for purpose in ["r1_A", "r1_B", "r2_A"] {
+                it.age(purpose);
+            }
+            it
+        }
+
+        fn attempt(&self, purpose: &str) -> AttemptDir {
+            attempt::claim(&self.campaign, &cell(purpose)).unwrap().1
+        }
+
+        /// Sets the time of a cell's folder back.
+        fn age(&self, purpose: &str) {
+            let time = SystemTime::now() - Duration::from_secs(3600);
+            let folder = fs::File::open(self.campaign.cell_dir(&cell(purpose))).unwrap();
+            folder.set_times(FileTimes::new().set_modified(time)).unwrap();
+        }
+
+        /// What all cells say, and how many of them were read from the disk for it.
+        fn read(&self) -> (Vec<String>, u64) {
+            let mut index = Index::open(&self.campaign, "id");
+            let mut said = Vec::new();
+            for purpose in ["r1_A", "r1_B", "r2_A"] {
+                for it in index.attempts(&self.campaign, &cell(purpose)).unwrap() {
+                    let text =
+                        it.outcome.map(|outcome| outcome.reason).or(it.damage.map(|_| "damaged".into()));
+                    said.push(text.unwrap_or_else(|| "open".into()));
+                }
+            }
+            index.save();
+            (said, index.reads())
+        }
+    }
+
+    fn told(texts: &[&str]) -> Vec<String> {
+        texts.iter().map(|text| (*text).to_owned()).collect()
+    }
+
+    const ALL: [&str; 4] = ["one", "two", "three", "four"];
+
+    #[test]
+    fn the_second_time_nothing_is_read() {
+        let place = Place::new();
+        assert_eq!(place.read(), (told(&ALL), 3));
+        assert_eq!(place.read(), (told(&ALL), 0));
+    }
+
+    #[test]
+    fn what_has_changed_is_read_and_nothing_else() {
+        let place = Place::new();
+        place.read();
+        // An outcome that was replaced by one of the same length, a new attempt, an outcome that came after.
+        place.attempt("r1_A");
+        let first = AttemptDir::at(&place.campaign.cell_dir(&cell("r1_B")).join("1"));
+        first.write_outcome(&outcome("too")).unwrap();
+        assert_eq!(place.read(), (told(&["one", "open", "too", "three", "four"]), 2));
+        place.age("r1_A");
+        place.read();
+        let second = AttemptDir::at(&place.campaign.cell_dir(&cell("r1_A")).join("2"));
+        second.write_outcome(&outcome("late")).unwrap();
+        assert_eq!(place.read().0, told(&["one", "late", "too", "three", "four"]));
+        fs::remove_dir_all(place.campaign.cell_dir(&cell("r2_A"))).unwrap();
+        assert_eq!(place.read().0, told(&["one", "late", "too"]));
+    }
+
+    #[test]
+    fn a_folder_that_has_just_changed_is_not_trusted() {
+        let place = Place::new();
+        place.attempt("r1_A");
+        place.read();
+        assert_eq!(place.read().1, 1, "that folder is read again until it has lain for a second");
+    }
+
+    #[test]
+    fn a_deleted_damaged_or_foreign_database_costs_time_only() {
+        let place = Place::new();
+        let path = place.campaign.top(FILE);
+        place.read();
+        let whole = fs::read(&path).unwrap();
+        fs::remove_file(&path).unwrap();
+        assert_eq!(place.read(), (told(&ALL), 3), "deleted");
+        for (damage, bytes) in [
+            ("no database", b"this is no database, and long enough to be told from an empty one".repeat(20)),
+            ("cut off", whole[..whole.len() / 2].to_vec()),
+            ("empty", Vec::new()),
+        ] {
+            fs::write(&path, bytes).unwrap();
+            assert_eq!(place.read(), (told(&ALL), 3), "{damage}");
+            assert_eq!(place.read(), (told(&ALL), 0), "{damage}, made again");
+        }
+        // Another campaign's, and one whose tables have other columns.
+        assert_eq!(Index::open(&place.campaign, "another").entries.len(), 0);
+        assert_eq!(place.read().1, 3);
+        Connection::open(&path).unwrap().execute_batch("DROP TABLE cells; CREATE TABLE cells (x)").unwrap();
+        assert_eq!(place.read(), (told(&ALL), 3));
+    }
+
+    #[test]
+    fn a_changed_byte_in_an_entry_is_not_believed() {
+        let place = Place::new();
+        place.read();
+        let changed = Connection::open(place.campaign.top(FILE))
+            .unwrap()
+            .execute("UPDATE cells SET attempts = replace(attempts, ':\"two\"', ':\"lie\"')", [])
+            .unwrap();
+        assert_eq!(changed, 3);
+        assert_eq!(place.read(), (told(&ALL), 1));
+    }
+
+    #[test]
+    fn a_copied_campaign_is_read_from_its_own_disk() {
+        let place = Place::new();
+        place.read();
+        let copy = place._folder.path().join("y");
+        let copied =
+            std::process::Command::new("cp").arg("-a").arg(place.campaign.root()).arg(&copy).status();
+        assert!(copied.unwrap().success());
+        let copy =
+            Place { _folder: tempfile::tempdir().unwrap(), campaign: CampaignDir::open(&copy).unwrap() };
+        assert_eq!(copy.read(), (told(&ALL), 3));
+        assert_eq!(copy.read(), (told(&ALL), 0));
+    }
+
+    #[test]
+    fn a_damaged_outcome_is_told_each_time_and_a_place_that_cannot_be_written_has_no_index() {
+        let place = Place::new();
+        let first = place.campaign.cell_dir(&cell("r1_A")).join("1/outcome.json");
+        fs::write(&first, "{\"ending\":").unwrap();
+        assert_eq!(place.read().0, told(&["damaged", "two", "three", "four"]));
+        assert_eq!(place.read(), (told(&["damaged", "two", "three", "four"]), 1));
+        fs::remove_file(place.campaign.top(FILE)).unwrap();
+        fs::create_dir(place.campaign.top(FILE)).unwrap();
+        assert_eq!(place.read().1, 3);
+        assert_eq!(place.read().1, 3);
+    }
+}
