@@ -1,6 +1,7 @@
 //! Speed, as ratios within one run: machines are noisy, two programs side by side on the same files less so.
 
 mod linear;
+mod resume;
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -32,8 +33,11 @@ pub fn run(root: &Path, wanted: &[&str]) -> anyhow::Result<()> {
     if let ["judge", options @ ..] = wanted {
         return crate::bench_judge::run(options);
     }
+    if let ["resume", options @ ..] = wanted {
+        return resume::run(root, options.first().copied());
+    }
     if let Some(unknown) = wanted.iter().find(|name| !["ir", "events"].contains(name)) {
-        bail!("`{unknown}` is no benchmark; there are: ir, events, judge");
+        bail!("`{unknown}` is no benchmark; there are: ir, events, judge, resume");
     }
     if cfg!(debug_assertions) {
         // Without optimisation the figures would be the build's, not the program's.

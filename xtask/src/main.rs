@@ -19,6 +19,8 @@ usage: cargo xtask <task>
   gpu [--flaggems-dir DIR] [--python PATH]
                     what needs a card: both GPU suites under a real switch, checked
   bench [ir|events] ratios against the shell or a plain reader, both sides within one run
+  bench resume [OPERATORS]
+                    how long 100,000 finished cells take until the next one is known, with and without index
   bench judge [--campaigns N] [--seed N]
                     verdicts' errors and power by simulation, other tools' rules on the same draws, speed
 ";
