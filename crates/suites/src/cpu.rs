@@ -85,7 +85,7 @@ impl Suite for Cpu {
         false
     }
 
-    /// Cranelift gives one output for one input; a test of the suite compiles every operator twice.
+    /// Cranelift gives one output for one input: a test compiles every operator in two processes.
     fn doubts_its_compiler(&self) -> bool {
         false
     }

@@ -98,6 +98,26 @@ fn the_demo_shows_what_the_switch_does_and_what_it_does_not() {
 }
 
 #[test]
+fn every_operator_of_the_cpu_suite_compiles_alike_in_two_processes() {
+    // So a difference between its sides needs no second compilation of one of them.
+    let sandbox = Sandbox::new();
+    let offered: serde_json::Value =
+        serde_json::from_str(&sandbox.run(&["ops", "--json"]).code(0).stdout).unwrap();
+    let names: Vec<&str> =
+        offered.as_array().unwrap().iter().map(|it| it["operator"].as_str().unwrap()).collect();
+    let arguments = [&["screen"], &names[..], &["--switch", PLACEBO, "--out", "out"]].concat();
+    sandbox.run(&arguments).code(0);
+    let report = sandbox.json("out/report.json");
+    let of = |verdict: &str| {
+        report["operators"].as_array().unwrap().iter().filter(|it| it["screen"] == verdict).count()
+    };
+    assert!(names.len() > 15);
+    assert_eq!(of("NO_IR_DIFF") + of("NOT_COMPILED"), names.len(), "{report}");
+    assert!(of("NOT_COMPILED") < 3);
+    assert!(!sandbox.path("out/cells/add/again_A").exists());
+}
+
+#[test]
 fn a_refused_dtype_is_no_effect_of_the_switch() {
     let sandbox = Sandbox::new();
     let mut arguments = vec!["ab", "fft::f32", "relu", "--switch", PLACEBO, "--rounds", "2", "--out", "out"];
