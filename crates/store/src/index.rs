@@ -336,6 +336,8 @@ mod tests {
             counts: Counts::default(),
             leaked_processes: 0,
             telemetry: None,
+            device_fault: None,
+            foreign: Vec::new(),
         }
     }
 
