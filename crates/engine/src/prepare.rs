@@ -139,6 +139,15 @@ pub fn prepare(ask: Ask, program: &Path) -> Result<Prepared, EngineError> {
     let operators = without(suite.resolve(&asked, &offered)?, &ask.exclude)?;
     let mut findings = preflight::passed(preflight::check(suite.as_ref(), &operators, scratch.path()))?;
     findings.extend(cards.iter().filter_map(crate::doctor::capped));
+    if suite.name() != "flaggems"
+        && let Some(path) = &options.shape_file
+    {
+        findings.push(Finding::warning(
+            "shape file is read",
+            format!("suite `{}` reads no `{}`", suite.name(), path.display()),
+            "`--shape-file` is of FlagGems' benchmark: operators here are measured with shapes of their own",
+        ));
+    }
     let names: BTreeSet<&str> = operators.iter().map(|operator| operator.operator.as_str()).collect();
     if names.len() < operators.len() {
         return Err(EngineError::usage(

@@ -4,7 +4,7 @@
 //! <op>_<stamp>/                a run: run.log, run_identity.json, ttgir/**.ttgir, autotune_records/
 //! <root>/<op>/r<k>_{A,B}/      rounds, each a run; the root may have status.tsv and summary.log
 //! <root>/card<N>/<op>/…        the same of a campaign over cards
-//! <root>/screen.tsv            a screening, with a run each in <op>_before/ and <op>_after/
+//! <root>/screen.tsv            a screening, with a run each in <op>_before/ and <op>_after/; the table may be lost
 //! ```
 //! Nothing is written here. What a file says is left to those who read it; what is missing is a value, never a guess.
 
@@ -89,6 +89,10 @@ pub fn recognise(path: &Path) -> Result<Option<ScriptDir>, StoreError> {
     }
     if ScriptRun::at(path).is_there() {
         return Ok(Some(ScriptDir::Run(ScriptRun::at(path))));
+    }
+    let screen = ScriptScreen { root: path.to_owned() };
+    if !screen.operators()?.is_empty() {
+        return Ok(Some(ScriptDir::Screen(screen)));
     }
     let mut operators = Vec::new();
     if let Some(one) = rounds_of(path)? {
@@ -275,6 +279,25 @@ impl ScriptRounds {
 }
 
 impl ScriptScreen {
+    /// Operators that have a run here, by name, whatever the table says.
+    ///
+    /// # Errors
+    /// The root cannot be read.
+    pub fn operators(&self) -> Result<Vec<String>, StoreError> {
+        let mut found: Vec<String> = folders(&self.root)?
+            .iter()
+            .filter(|path| ScriptRun::at(path).is_there())
+            .filter_map(|path| {
+                let name = name_of(path);
+                let operator = name.strip_suffix("_before").or_else(|| name.strip_suffix("_after"))?;
+                (!operator.is_empty()).then(|| operator.to_owned())
+            })
+            .collect();
+        found.sort();
+        found.dedup();
+        Ok(found)
+    }
+
     /// The run of an operator on a side: `<op>_before` is A, `<op>_after` B.
     #[must_use]
     pub fn run(&self, operator: &str, side: Side) -> ScriptRun {
@@ -325,6 +348,11 @@ mod tests {
         let kind = |name: &str| recognise(&root.join(name)).unwrap();
         assert!(matches!(kind("mm_1"), Some(ScriptDir::Run(run)) if run.name() == "mm_1"));
         assert!(matches!(kind("screening"), Some(ScriptDir::Screen(_))));
+        write(root, "lost/b_after/run.log", "");
+        write(root, "lost/a_before/run.log", "");
+        write(root, "lost/a_after/run.log", "");
+        let Some(ScriptDir::Screen(lost)) = kind("lost") else { panic!("{:?}", kind("lost")) };
+        assert_eq!(lost.operators().unwrap(), ["a", "b"]);
         for name in ["ours", "attempt", "other", "absent"] {
             assert_eq!(kind(name), None, "{name}");
         }

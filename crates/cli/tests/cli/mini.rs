@@ -189,6 +189,16 @@ fn a_cluster_kernel_is_avoided_only_where_the_back_end_has_one() {
 }
 
 #[test]
+fn a_suite_that_reads_no_shape_file_says_so() {
+    let sandbox = Sandbox::new();
+    write(&sandbox.path("two.yaml"), "{}");
+    let mut arguments = vec!["run", "relu", "--shape-file", "two.yaml", "--out", "out"];
+    arguments.extend(crate::support::QUICK);
+    let ran = sandbox.run(&arguments).code(0).says("suite `cpu` reads no `");
+    ran.says("measured with shapes of their own");
+}
+
+#[test]
 fn gates_that_are_taken_out_are_listed_in_the_report() {
     let Some(python) = python() else { return };
     let sandbox = Sandbox::new();

@@ -436,6 +436,26 @@ fn a_screening_tells_what_a_plan_costs() {
 }
 
 #[test]
+fn a_screening_without_its_table_is_read_from_its_runs() {
+    let sandbox = Sandbox::new();
+    let root = sandbox.path("s");
+    screening(&root);
+    std::fs::remove_file(root.join("screen.tsv")).unwrap();
+    let report = json_of(&sandbox.run(&["report", "s", "--format", "json"]).code(0));
+    let screens: Vec<(String, Value)> = report["operators"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| (it["operator"].as_str().unwrap().to_owned(), it["screen"].clone()))
+        .collect();
+    let expected =
+        [("add", "IR_CHANGED"), ("copy", "NOT_COMPILED"), ("fft", "NO_ROWS"), ("relu", "NO_IR_DIFF")];
+    assert_eq!(screens, expected.map(|(name, screen)| (name.to_owned(), json!(screen))));
+    assert!(report["findings"].to_string().contains("it is missing: operators are those that have a run"));
+    sandbox.run(&["rescore", "s"]).code(2).says("screen.tsv` is damaged: it is missing");
+}
+
+#[test]
 fn a_damaged_table_is_told_and_not_written_over() {
     let sandbox = Sandbox::new();
     let root = sandbox.path("s");

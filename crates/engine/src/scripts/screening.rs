@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use switchback_model::finding::Finding;
 use switchback_model::operator::OperatorSpec;
 use switchback_model::report::Report;
 use switchback_model::side::Side;
@@ -99,21 +100,34 @@ pub fn report(
     margin_pct: f64,
     version: &str,
 ) -> Result<Report, EngineError> {
-    let (_, table) = read_table(screen)?;
-    let read = table
-        .rows
-        .iter()
-        .map(|row| read_pair(screen, table.spec(row)))
+    let there = screen.text(SCREEN)?.is_some();
+    let specs: Vec<OperatorSpec> = if there {
+        let (_, table) = read_table(screen)?;
+        table.rows.iter().map(|row| table.spec(row)).collect()
+    } else {
+        screen.operators()?.into_iter().map(OperatorSpec::named).collect()
+    };
+    let read = specs
+        .into_iter()
+        .map(|spec| read_pair(screen, spec))
         .collect::<Result<Vec<OperatorRead>, EngineError>>()?;
     let summary = screen.text("summary.log")?.unwrap_or_default();
     let switch = summary.split_whitespace().find_map(|word| word.strip_prefix("switch="));
     let name = screen.root.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    rounds::judge(&read, &name, switch, allowed, margin_pct, version)
+    let mut report = rounds::judge(&read, &name, switch, allowed, margin_pct, version)?;
+    if !there {
+        report.findings.push(Finding::warning(
+            format!("`{SCREEN}` is there"),
+            "it is missing: operators are those that have a run",
+            "files and dtypes that were asked for are not known, and `rescore` has no table to write",
+        ));
+    }
+    Ok(report)
 }
 
 fn read_table(screen: &ScriptScreen) -> Result<(String, Table), EngineError> {
     let path = screen.root.join(SCREEN).display().to_string();
-    let text = screen.text(SCREEN)?.unwrap_or_default();
+    let text = screen.text(SCREEN)?.ok_or_else(|| damaged(&path, "it is missing"))?;
     let table = Table::read(&text, &path)?;
     Ok((text, table))
 }
