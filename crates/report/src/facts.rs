@@ -154,7 +154,11 @@ pub fn why_no_figure(operator: &OperatorReport) -> Option<String> {
         operator.reasons.iter().map(|it| one_line(it)).filter(|it| !it.is_empty()).take(TOLD).collect();
     let own = (!told.is_empty()).then(|| told.join("; "));
     Some(match standing {
-        Standing::Same => "identical code: a number would be noise".into(),
+        Standing::Same if operator.unseen.is_empty() => "identical code: a number would be noise".into(),
+        Standing::Same => format!(
+            "identical code, {} no evidence: a number would be noise",
+            operator.unseen.iter().map(|it| one_line(&it.stage)).collect::<Vec<_>>().join(" and ")
+        ),
         Standing::NotCompiled => "ran without the compiler under test".into(),
         Standing::Wrong => {
             let tally = OutputsTally::of(operator);
@@ -329,6 +333,7 @@ impl OutputsTally {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use switchback_model::report::UnseenStage;
 
     fn operator(screen: Option<ScreenVerdict>, verdict: Verdict) -> OperatorReport {
         OperatorReport {
@@ -388,6 +393,15 @@ mod tests {
         let it = operator(Some(ScreenVerdict::IrChanged), Verdict::Faster);
         assert_eq!(effect(&it), Some((5.0, Some((4.0, 6.0)))));
         assert_eq!(why_no_figure(&it), None);
+    }
+
+    #[test]
+    fn a_stage_that_tells_nothing_is_not_passed_over() {
+        let mut it = operator(Some(ScreenVerdict::NoIrDiff), Verdict::NotMeasured);
+        assert_eq!(why_no_figure(&it).unwrap(), "identical code: a number would be noise");
+        let unseen = UnseenStage { stage: "sass".into(), reason: "two compilations differ".into() };
+        it.unseen = vec![unseen];
+        assert_eq!(why_no_figure(&it).unwrap(), "identical code, sass no evidence: a number would be noise");
     }
 
     #[test]

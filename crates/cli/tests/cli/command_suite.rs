@@ -48,7 +48,7 @@ fn a_compiler_that_does_not_compile_twice_alike_is_no_evidence_of_a_switch() {
     assert_eq!(shaky["unseen"][0]["stage"], "noise");
     assert_eq!(shaky["unseen"][0]["reason"], "two compilations of side A differ in 1 of 1 kernels");
     assert_eq!(sandbox.operator("out", "slow")["verdict"], "FASTER");
-    ran.prints("shaky");
+    ran.prints("identical code, noise no evidence: a number would be noise");
     sandbox.run(&["ir", "diff", "out", "shaky"]).code(0).prints("`noise` is no evidence");
     sandbox.run(&["report", "out", "--explain", "shaky"]).code(0).prints("`noise` is no evidence");
     sandbox.run(&["rescore", "out"]).code(0).prints("no verdict changed, of 3 operators");

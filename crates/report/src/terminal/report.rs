@@ -195,16 +195,19 @@ fn operators(out: &mut String, style: TerminalStyle, report: &Report) {
                 .cell(standing.word(), colour_of(standing))
         };
         if matches!(standing, Standing::Same | Standing::NotCompiled) {
-            if grouped.contains(&standing) {
+            let why = facts::why_no_figure(operator).unwrap_or_default();
+            let group = (standing, why.clone());
+            if grouped.contains(&group) {
                 continue;
             }
-            grouped.push(standing);
+            grouped.push(group);
             let all: Vec<String> = ordered
                 .iter()
-                .filter(|(other, _)| *other == standing)
+                .filter(|(other, it)| {
+                    *other == standing && facts::why_no_figure(it).unwrap_or_default() == why
+                })
                 .map(|(_, it)| printable(&it.operator))
                 .collect();
-            let why = facts::why_no_figure(operator).unwrap_or_default();
             rows.push(start(names(&all, NAMES_COLUMNS)).remark(why));
             continue;
         }
