@@ -11,6 +11,11 @@ use switchback_stats::summary::{Sample, median_over_repeats, resolution_us, summ
 use crate::evidence::Evidence;
 use crate::screen::{Screened, same_code};
 
+/// A case whose clock differs by more than this between its sides, percent, is labelled.
+///
+/// Sides that share one thermal state were seen within 0.1 % of each other, also at the card's power limit.
+const CLOCKS_APART_PERCENT: f64 = 0.5;
+
 /// From this many samples on, the smallest step between them is taken for the timer's resolution.
 const SAMPLES_FOR_RESOLUTION: usize = 20;
 
@@ -38,6 +43,8 @@ pub struct MeasuredCase {
     pub notes: Vec<String>,
     /// Why its duet is not proven: the first round's reason, with the round.
     pub unproven: Option<String>,
+    /// The card's clock before A's blocks and B's, MHz, mean over rounds, where the gate read both.
+    pub clock_mhz: Option<(f64, f64)>,
 }
 
 /// The latency of one row, microseconds, and the timer's resolution (0 if unknown).
@@ -149,6 +156,7 @@ fn measured_case(
     let mut printed_us: f64 = 0.0;
     let mut case_rounds = Vec::new();
     let mut unproven: Option<String> = None;
+    let mut clocks: [Vec<f64>; 2] = [Vec::new(), Vec::new()];
     let unseen = screened.unseen_stages();
     for round in rounds {
         let mut it = CaseRound { round: round.round, ..CaseRound::default() };
@@ -158,6 +166,7 @@ fn measured_case(
             let Some(row) = rows.into_iter().find(|row| row.case == case) else { continue };
             host_bound |= row.host_bound;
             round_timers.extend(row.timer);
+            clocks[usize::from(side == Side::B)].extend(row.clock_mhz);
             if let Some(reason) = &row.timer_reason {
                 say(&mut notes, first_line(reason));
             }
@@ -204,6 +213,18 @@ fn measured_case(
         let names: Vec<String> = different.iter().map(ToString::to_string).collect();
         say(&mut notes, &format!("rounds were timed differently: {}", names.join(", ")));
     }
+    let clock_mhz = mean(&clocks[0]).zip(mean(&clocks[1]));
+    if let Some((a_mhz, b_mhz)) = clock_mhz
+        && 100.0 * (a_mhz / b_mhz).ln().abs() > CLOCKS_APART_PERCENT
+    {
+        say(
+            &mut notes,
+            &format!(
+                "the card's clock lay at {a_mhz:.0} MHz before A's blocks and at {b_mhz:.0} MHz before B's: part of the \
+                 effect may be the clock's"
+            ),
+        );
+    }
     let timer = timers.first().copied();
     let step_us = steps_us.into_iter().reduce(f64::min).unwrap_or(0.0);
     MeasuredCase {
@@ -220,7 +241,12 @@ fn measured_case(
         timer,
         notes,
         unproven,
+        clock_mhz,
     }
+}
+
+fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
 fn say(notes: &mut Vec<String>, text: &str) {
@@ -344,6 +370,23 @@ mod tests {
         assert_eq!((of(&same).unproven, of(&same).input.rounds[0].excluded.clone()), (None, None));
         let said = of(&other).input.rounds[0].excluded.clone().unwrap();
         assert!(said.contains("round 1: side B ran other code than screening saw: `k` differs at"), "{said}");
+    }
+
+    #[test]
+    fn a_case_whose_sides_saw_different_clocks_says_so() {
+        let of = |a_mhz: f64, b_mhz: f64| {
+            let mut it = duet(None);
+            for row in &mut it.rows {
+                row.clock_mhz = Some(if row.side == Side::A { a_mhz } else { b_mhz });
+            }
+            let rounds = [1, 2].map(|round| RoundEvidence { round, a: &it, b: &it });
+            measured_cases(&rounds, Pairing::Duet, &changed(), [None, None]).remove(0)
+        };
+        let alike = of(1980.0, 1978.0);
+        assert_eq!((alike.clock_mhz, alike.notes), (Some((1980.0, 1978.0)), vec![]));
+        let apart = of(1980.0, 1900.0);
+        assert_eq!(apart.notes.len(), 1, "{:?}", apart.notes);
+        assert!(apart.notes[0].contains("1980 MHz before A's blocks and at 1900 MHz before B's"));
     }
 
     #[test]

@@ -98,6 +98,7 @@ pub(crate) fn figures(
                 rounds_pct: judged.round_effects.iter().map(|round| round.effect.map(percent)).collect(),
                 untouched: judged.untouched,
                 host_bound: judged.host_bound,
+                clock_mhz: case.clock_mhz,
                 outputs: measured.outputs.of(&case.case),
                 // Flags of their own say of these why they are not averaged in.
                 notes: case

@@ -100,6 +100,7 @@ pub fn fill(campaign: &Campaign, report: &mut Report) -> Result<(), EngineError>
                     rounds_pct: Vec::new(),
                     untouched: false,
                     host_bound: it.host_bound,
+                    clock_mhz: None,
                     outputs: None,
                     notes: it.timer_reason.iter().cloned().chain(read.error).collect(),
                 }

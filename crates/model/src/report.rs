@@ -299,6 +299,9 @@ pub struct CaseReport {
     pub untouched: bool,
     /// True if the host, not the card, decided the time.
     pub host_bound: bool,
+    /// The card's clock before the blocks of A and of B, MHz, mean over rounds, where the gate read it.
+    #[serde(default)]
+    pub clock_mhz: Option<(f64, f64)>,
     /// How the outputs compare.
     #[serde(default)]
     pub outputs: Option<OutputsVerdict>,

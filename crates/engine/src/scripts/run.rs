@@ -345,6 +345,7 @@ fn case_report(row: &RunReadRow) -> CaseReport {
         rounds_pct: Vec::new(),
         untouched: false,
         host_bound: false,
+        clock_mhz: None,
         outputs: None,
         notes: row.error.iter().cloned().collect(),
     }

@@ -81,6 +81,7 @@ pub fn case(text: &str, a_us: f64, b_us: f64) -> CaseReport {
         rounds_pct: vec![Some(effect - 0.5), None, Some(effect + 0.5)],
         untouched: false,
         host_bound: false,
+        clock_mhz: None,
         outputs: Some(OutputsVerdict::Equal),
         notes: vec![],
     }
