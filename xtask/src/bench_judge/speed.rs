@@ -135,6 +135,7 @@ fn operator(it: &OperatorJudgement) -> OperatorReport {
                 rounds_pct: case.round_effects.iter().map(|round| round.effect.map(percent)).collect(),
                 untouched: case.untouched,
                 host_bound: case.host_bound,
+                clock_mhz: None,
                 outputs: None,
                 notes: Vec::new(),
             })
