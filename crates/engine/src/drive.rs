@@ -425,8 +425,11 @@ impl<'a> Driver<'a> {
                 if !matches!(self.campaign.state.standing(&cell.operator, cell.purpose), Standing::Open) {
                     self.done += 1;
                 }
-                let identity = attempt.identity()?.unwrap_or_default();
-                self.campaign.check_conditions(&cell, &identity.conditions)?;
+                // Without rows nothing is compared, and a cell that was cut off may not have told its conditions.
+                if outcome.as_ref().is_some_and(|outcome| outcome.counts.success > 0) {
+                    let identity = attempt.identity()?.unwrap_or_default();
+                    self.campaign.check_conditions(&cell, &identity.conditions)?;
+                }
                 let screened = self.campaign.screen_if_ready(&cell.operator, self.observer)?;
                 let fell_back = self.campaign.look_at_proofs(&cell.operator, self.observer)?;
                 if self.campaign.allot_rounds()? || screened || fell_back {

@@ -76,6 +76,20 @@ fn a_killed_cell_is_measured_again() {
     assert_whole(&sandbox, &["slow r2_A"]);
 }
 
+/// A cell that had no time to tell its conditions has none that could differ.
+#[test]
+fn a_cell_that_is_interrupted_before_it_told_anything_refuses_nothing() {
+    let sandbox = Sandbox::new();
+    let arguments = sandbox.speaker(&["slow", "same"], &["--out", "out"]);
+    std::fs::write(sandbox.path("notes/early slow r1_B"), "").unwrap();
+    let running = sandbox.start(&arguments);
+    sandbox.holding();
+    running.signal(Signal::INT);
+    running.wait().code(130).says("`switchback resume out` goes on");
+    sandbox.run(&["resume", "out"]).code(0);
+    assert_whole(&sandbox, &["slow r1_B"]);
+}
+
 #[test]
 fn a_cell_that_is_killed_twice_is_left_and_the_others_go_on() {
     let sandbox = Sandbox::new();

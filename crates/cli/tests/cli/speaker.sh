@@ -4,7 +4,8 @@
 # speaker.sh NOTES OPERATOR. NOTES is a folder: `cells` gets a line a cell, `environment` the variables of the last one,
 # `environment PURPOSE` those of the last one with that purpose.
 # A file `hold OPERATOR PURPOSE` in it makes that cell stop once, after its first row; `holding` then has the process, its
-# supervisor and a process that it leaves behind. `deaf OPERATOR PURPOSE` does the same and ignores TERM.
+# supervisor and a process that it leaves behind. `deaf OPERATOR PURPOSE` does the same and ignores TERM; `early OPERATOR PURPOSE`
+# does it before the cell has told anything.
 #
 # Operators: `slow` takes 10 us, and 8 us where MY_PASS is 1; `steady` has other code and the same times; `same` never changes;
 # `shaky` has the same code in `text` and another in `noise` each time it is compiled; `plain` launches no kernel; `broken` ends
@@ -25,7 +26,21 @@ side=${purpose##*_}
 echo "$operator $purpose" >> "$notes/cells"
 env > "$notes/environment"
 env > "$notes/environment $purpose"
-event '{"kind":"start","t_s":1,"pid":'$$'}'
+hold() {
+    # What a benchmark may leave behind: a process of a session of its own.
+    setsid sleep 300 > /dev/null 2>&1 &
+    left=$!
+    # Cells of several cards may hold at once: each waits until the one before it was taken note of.
+    echo "$$ $PPID $left" > "$notes/holding.$$"
+    until ln "$notes/holding.$$" "$notes/holding" 2> /dev/null; do sleep 0.02; done
+    rm "$notes/holding.$$"
+    exec sleep 300
+}
+if [ -e "$notes/early $operator $purpose" ]; then
+    rm "$notes/early $operator $purpose"
+    hold
+fi
+event '{"kind":"start","t_s":1,"pid":'$$',"conditions":{"compiler":"speaker 1"}}'
 # A card that fails all its cells, or an operator that fails on all cards: `fault 1`, `fault slow` hold their last words.
 for fault in "$notes/fault ${CUDA_VISIBLE_DEVICES:-none}" "$notes/fault $operator"; do
     [ -e "$fault" ] || continue
@@ -76,15 +91,8 @@ for input in 8 16; do
     for kind in hold deaf; do
         [ -e "$notes/$kind $operator $purpose" ] || continue
         rm "$notes/$kind $operator $purpose"
-        # What a benchmark may leave behind: a process of a session of its own.
-        setsid sleep 300 > /dev/null 2>&1 &
-        left=$!
         [ $kind = hold ] || trap '' TERM
-        # Cells of several cards may hold at once: each waits until the one before it was taken note of.
-        echo "$$ $PPID $left" > "$notes/holding.$$"
-        until ln "$notes/holding.$$" "$notes/holding" 2> /dev/null; do sleep 0.02; done
-        rm "$notes/holding.$$"
-        exec sleep 300
+        hold
     done
 done
 event '{"kind":"end","t_s":5,"status":0,"rows":2}'

@@ -28,6 +28,7 @@ OPERATORS = (
     Operator("softmax", FLOATS, ROWS, "one row a program"),
     Operator("layer_norm", FLOATS, ROWS, "one row a program, two reductions"),
     Operator("matmul", FLOATS, SQUARES, "tiles through `tl.dot`, chosen by the tuner"),
+    Operator("matmul_default", FLOATS[1:], SQUARES, "the same, float32 as precise as the compiler's default"),
     Operator("sort", FLOATS, ((64, 64), (1024, 256), (1024, 1024)), "bitonic, one row a program"),
     Operator("topk", FLOATS, ((128, 256), (1024, 512), (1024, 1024)), "the 16 largest of a row, in order"),
     Operator("cumsum", FLOATS, ((128, 256), (1024, 1024), (4096, 2048)), "scan along rows"),

@@ -1,4 +1,7 @@
-"""`a @ b`, accumulated in float32, tiles chosen by the tuner; float32 inputs without TF32."""
+"""`a @ b`, accumulated in float32, tiles chosen by the tuner; float32 inputs without TF32.
+
+Without `exact` the compiler chooses how it multiplies float32 (`matmul_default`).
+"""
 
 import torch
 import triton
@@ -30,6 +33,7 @@ def matmul_kernel(
     BLOCK_M: tl.constexpr,
     BLOCK_N: tl.constexpr,
     BLOCK_K: tl.constexpr,
+    EXACT: tl.constexpr,
 ):
     rows = tl.program_id(0) * BLOCK_M + tl.arange(0, BLOCK_M)
     columns = tl.program_id(1) * BLOCK_N + tl.arange(0, BLOCK_N)
@@ -47,7 +51,11 @@ def matmul_kernel(
             mask=(inner[:, None] < n_k) & (columns[None, :] < n_n),
             other=0.0,
         )
-        total = tl.dot(a, b, acc=total, input_precision="ieee")
+        if EXACT:
+            total = tl.dot(a, b, acc=total, input_precision="ieee")
+        else:
+            # Not `input_precision=None`: as a constexpr it is not None, and the default is not asked for.
+            total = tl.dot(a, b, acc=total)
     offsets = rows[:, None] * n_n + columns[None, :]
     mask = (rows[:, None] < n_m) & (columns[None, :] < n_n)
     tl.store(out_ptr + offsets, total.to(out_ptr.dtype.element_ty), mask=mask)
@@ -58,14 +66,14 @@ def make(shape, dtype):
     return inputs.normal((n_m, n_k), dtype), inputs.normal((n_k, n_n), dtype)
 
 
-def run(a, b):
+def run(a, b, exact=True):
     (n_m, n_k), n_n = a.shape, b.shape[1]
     out = torch.empty((n_m, n_n), dtype=a.dtype, device=a.device)
 
     def grid(meta):
         return triton.cdiv(n_m, meta["BLOCK_M"]), triton.cdiv(n_n, meta["BLOCK_N"])
 
-    matmul_kernel[grid](a, b, out, n_m, n_n, n_k)
+    matmul_kernel[grid](a, b, out, n_m, n_n, n_k, EXACT=exact)
     return out
 
 
