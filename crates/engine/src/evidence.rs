@@ -83,7 +83,7 @@ pub struct Evidence {
     pub run_code: Option<Vec<KernelIr>>,
     /// What should be said of how it was read: torn lines, missing texts.
     pub notes: Vec<String>,
-    /// What the child said a reader should know: topic and detail, of the topics in [`crate::told`].
+    /// What the child said a reader should know: topic and detail, of the topics that are told (`told.rs`).
     pub told: Vec<(String, String)>,
 }
 
