@@ -1,6 +1,6 @@
 //! `mthreads-gmi -q --json`, the only machine-readable form it offers; values come with their units glued on.
 //!
-//! A version that does not know the flags answers with its text for people instead; both kinds are read ([`text`]).
+//! A version that does not know the flags answers with its text for people instead; both kinds are read (`mthreads_gmi/text.rs`).
 
 mod text;
 
