@@ -284,7 +284,10 @@ impl Attempt<'_> {
         }
         let last = self.dir.log_tail(LAST_WORDS).unwrap_or_default();
         let said = fold::errors(events).into_iter().chain([last.as_str()]);
-        let faults: Vec<DeviceFault> = said.filter_map(|text| backend.classify_death(text)).collect();
+        let mut faults: Vec<DeviceFault> = said.filter_map(|text| backend.classify_death(text)).collect();
+        // The driver knows it before any text does.
+        let lost = outcome.telemetry.as_ref().is_some_and(|telemetry| telemetry.lost);
+        faults.extend(lost.then_some(DeviceFault::Lost));
         // Rows that were measured before a context was poisoned are rows; of a card that was lost nothing is certain.
         [DeviceFault::Lost, DeviceFault::Poisoned]
             .into_iter()

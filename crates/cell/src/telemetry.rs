@@ -50,7 +50,14 @@ impl Telemetry {
                 Some(Opened { sampler, remark }) => {
                     let interval = interval.unwrap_or_else(|| sampler.interval());
                     tell(&told, |it| it.remark = remark.clone().unwrap_or_default());
-                    let said = sample_until_stopped(sampler, &tsv_path, interval, &stopped, &told);
+                    let said = sample_until_stopped(
+                        sampler,
+                        &card.lock_name(),
+                        &tsv_path,
+                        interval,
+                        &stopped,
+                        &told,
+                    );
                     let said: Vec<String> = remark.into_iter().chain(said).collect();
                     (!said.is_empty()).then(|| said.join("\n"))
                 }
@@ -113,6 +120,7 @@ fn thread_cpu_s() -> f64 {
 /// Samples until it is stopped or given up; returns what is to be said about that.
 fn sample_until_stopped(
     mut sampler: Box<dyn Sampler>,
+    own: &str,
     path: &Path,
     interval: Duration,
     stopped: &Receiver<()>,
@@ -140,7 +148,9 @@ fn sample_until_stopped(
             }
             Err(error) => {
                 failures += 1;
-                let lost = matches!(error, TelemetryError::CardLost { .. });
+                // A tool may name another card of the machine by its place on the bus: that one is not this cell's.
+                let lost = matches!(&error, TelemetryError::CardLost { card, .. } if *card == own);
+                tell(summary, |it| it.lost = lost);
                 if table.is_none() || lost || failures == FAILURES {
                     return Some(chain(&error));
                 }
@@ -228,7 +238,8 @@ mod tests {
         let (stop, stopped) = mpsc::channel();
         let sampler = Box::new(Scripted { answers: answers.to_vec(), stop: Some(stop) });
         let summary = Mutex::default();
-        let said = sample_until_stopped(sampler, &path, Duration::from_millis(1), &stopped, &summary);
+        let said =
+            sample_until_stopped(sampler, "GPU-1", &path, Duration::from_millis(1), &stopped, &summary);
         let summary = summary.into_inner().unwrap();
         assert_eq!((summary.sampler.as_str(), summary.interval_s), ("scripted", 0.001));
         (said, std::fs::read_to_string(&path).ok())

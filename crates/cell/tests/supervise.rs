@@ -438,7 +438,7 @@ fn a_card_that_is_lost_while_a_cell_runs_is_said_and_what_was_read_is_kept() {
     let cell = cell.inherited("FAKE_NVML_READINGS", "4");
     assert_eq!(cell.run(), 0);
     let telemetry = cell.outcome().telemetry.unwrap();
-    assert!(telemetry.remark.starts_with("card `GPU-fake` is lost: "), "{telemetry:?}");
+    assert!(telemetry.lost && telemetry.remark.starts_with("card `GPU-fake` is lost: "), "{telemetry:?}");
     // Of the two samples after these one came.
     assert_eq!(telemetry.readings, 1);
 }

@@ -1,7 +1,10 @@
-//! What is running, what is done and what remains, on stderr; silent where nobody watches.
+//! What is running on which card, what is done and what remains, on stderr: moving lines on a terminal, now and then a line
+//! elsewhere.
+
+mod view;
 
 use std::io::IsTerminal;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use switchback_engine::campaign::Campaign;
@@ -11,6 +14,11 @@ use switchback_model::cell::CellKey;
 use switchback_model::outcome::{Ending, Outcome};
 use switchback_model::verdict::ScreenVerdict;
 use switchback_report::text::one_line;
+
+use view::{CardLine, View};
+
+/// How often somebody who watches no terminal is told how far it is.
+const PLAIN_PERIOD: Duration = Duration::from_secs(60);
 
 /// How much is said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -27,25 +35,25 @@ pub enum Volume {
 pub struct Progress {
     bar: ProgressBar,
     volume: Volume,
+    begun: Instant,
+    told: Instant,
+    /// What was expected to be left, and when.
+    left: Option<(Duration, Instant)>,
+    view: View,
 }
 
 impl Progress {
     /// Progress on this process's stderr.
     pub fn new(volume: Volume) -> Self {
         let watched = std::io::stderr().is_terminal() && volume > Volume::Quiet;
-        let bar = if watched {
-            ProgressBar::new(0)
-        } else {
-            ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden())
-        };
-        let style =
-            ProgressStyle::with_template("{prefix:8} {pos}/{len} cells  {msg}  {elapsed} so far, {eta} left")
-                .unwrap_or_else(|_| ProgressStyle::default_bar());
-        bar.set_style(style);
-        Self { bar, volume }
+        let target = if watched { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+        let bar = ProgressBar::with_draw_target(None, target);
+        bar.set_style(ProgressStyle::with_template("{msg}").unwrap_or_else(|_| ProgressStyle::default_bar()));
+        let now = Instant::now();
+        Self { bar, volume, begun: now, told: now, left: None, view: View::default() }
     }
 
-    /// Takes the moving line away.
+    /// Takes the moving lines away.
     pub fn finish(&self) {
         self.bar.finish_and_clear();
     }
@@ -57,31 +65,53 @@ impl Progress {
             self.bar.println(text);
         }
     }
+
+    /// Brings the moving lines up to date or, where there are none, tells how far it is once a while.
+    fn draw(&mut self) {
+        self.view.elapsed = self.begun.elapsed();
+        self.view.left = self.left.map(|(left, at)| left.saturating_sub(at.elapsed()));
+        if !self.bar.is_hidden() {
+            let width = terminal_size::terminal_size_of(std::io::stderr())
+                .map_or(100, |(width, _)| usize::from(width.0));
+            self.bar.set_message(self.view.lines(width));
+            self.bar.tick();
+        } else if self.volume > Volume::Quiet && self.told.elapsed() >= PLAIN_PERIOD {
+            self.told = Instant::now();
+            self.say(&format!("progress: {}", self.view.line()));
+        }
+    }
 }
 
 impl Observer for Progress {
-    fn cell_started(&mut self, cell: &CellKey, _card: &Card, phase: Phase, done: usize, total: usize) {
-        self.bar.set_length(total as u64);
-        self.bar.set_position(done as u64);
-        self.bar.set_prefix(phase.name());
-        self.bar.set_message(one_line(&cell.to_string()));
+    fn cell_started(&mut self, cell: &CellKey, card: &Card, phase: Phase, done: usize, total: usize) {
+        let text = one_line(&cell.to_string());
+        (self.view.phase, self.view.done, self.view.total) = (phase.name(), done, total);
+        let line = CardLine { index: card.index.clone(), cell: text.clone(), elapsed: Duration::ZERO };
+        self.view.cards.insert(card.index.clone(), line);
         if self.volume == Volume::Verbose {
-            self.say(&format!("{} {} of {total}: {}", phase.name(), done + 1, one_line(&cell.to_string())));
+            self.say(&format!("{} {} of {total}: {text}", phase.name(), done + 1));
         }
+        self.draw();
     }
 
     fn cell_running(&mut self, cell: &CellKey, elapsed_s: f64) {
-        if elapsed_s >= 1.0 {
-            self.bar.set_message(format!(
-                "{} ({:.0?})",
-                one_line(&cell.to_string()),
-                Duration::from_secs_f64(elapsed_s.floor())
-            ));
+        let text = one_line(&cell.to_string());
+        if let Some(card) = self.view.cards.values_mut().find(|card| card.cell == text) {
+            card.elapsed = Duration::try_from_secs_f64(elapsed_s).unwrap_or_default();
         }
-        self.bar.tick();
+        self.draw();
+    }
+
+    fn remaining(&mut self, left_s: f64) {
+        self.left = Duration::try_from_secs_f64(left_s).ok().map(|left| (left, Instant::now()));
     }
 
     fn cell_ended(&mut self, cell: &CellKey, outcome: Option<&Outcome>) {
+        let text = one_line(&cell.to_string());
+        self.view.cards.retain(|_, card| card.cell != text);
+        self.view.done += usize::from(outcome.is_some());
+        self.view.failed += usize::from(outcome.is_none_or(|outcome| outcome.shell_status() != 0));
+        self.draw();
         if self.volume == Volume::Quiet {
             return;
         }

@@ -36,6 +36,9 @@ pub struct TelemetrySummary {
     /// How many of those showed each throttle reason, by its name in `telemetry.tsv`.
     #[serde(default)]
     pub throttle: BTreeMap<String, u64>,
+    /// True if the sampler found the card gone.
+    #[serde(default)]
+    pub lost: bool,
     /// Why there are no readings, fewer than there could be, or others than were to be; empty where all is as it should be.
     #[serde(default)]
     pub remark: String,
