@@ -165,6 +165,20 @@ fn a_flood_of_output_is_cut_in_the_middle() {
 }
 
 #[test]
+fn a_gigabyte_of_output_leaves_a_log_of_bounded_size_and_the_cell_completes() {
+    let cell =
+        Cell::script(&format!("head -c 1000000000 /dev/zero | tr '\\000' 'x'; {EVENTS} echo; echo last"));
+    assert_eq!(cell.run(), 0);
+    let outcome = cell.outcome();
+    assert_eq!((outcome.ending, outcome.counts.success), (Ending::Completed, 1));
+    // 64 KiB of each end are kept; of 1,000,000,000 + 1 + 5 bytes the rest is not.
+    let dropped = 1_000_000_006 - 2 * 65_536;
+    assert_eq!(outcome.reason, format!("`run.log` leaves out {dropped} bytes of a flood of output"));
+    let size = fs::metadata(cell.path("run.log")).unwrap().len();
+    assert!(size < 2 * 65_536 + 100, "{size}");
+}
+
+#[test]
 fn the_coordinator_s_end_ends_the_cell() {
     let cell = Cell::script("trap 'echo told; exit 0' TERM; echo $$ > pid; while :; do sleep 0.01; done");
     let mut supervisor = cell.start();

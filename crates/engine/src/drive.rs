@@ -358,6 +358,8 @@ impl<'a> Driver<'a> {
     fn start_cell(&mut self, place: usize, cell: CellKey, phase: Phase) -> Result<(), EngineError> {
         let seat = &self.seats[place];
         let campaign = &mut *self.campaign;
+        // A cell that cannot write what it measures has measured for nothing.
+        campaign.dir.check_space()?;
         let attempt = orders::write(
             &campaign.dir,
             &campaign.request,

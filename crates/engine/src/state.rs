@@ -13,6 +13,7 @@ use switchback_model::telemetry::TelemetrySummary;
 use switchback_store::StoreError;
 use switchback_store::attempt::{self, AttemptDir};
 use switchback_store::campaign_dir::CampaignDir;
+use switchback_store::event_writer::monotonic_s;
 use switchback_store::index::{Index, Recorded};
 
 use crate::clocks::{self, Choice, Doubt};
@@ -21,7 +22,7 @@ use crate::request::Request;
 /// What dies so often of the same is not an accident.
 const SAME_DEATHS: usize = 2;
 /// The cells of one round must lie within this time of each other, or the round is measured again.
-const ROUND_SPAN_S: i64 = 3600;
+const ROUND_SPAN_S: f64 = 3600.0;
 
 /// One attempt of a cell.
 #[derive(Debug, Clone)]
@@ -260,7 +261,7 @@ impl State {
             (None, None) => Some(first),
             (Some(attempt), None) => Some(if is_recent(attempt) { second } else { first }),
             (None, Some(attempt)) => Some(if is_recent(attempt) { first } else { second }),
-            (Some(one), Some(two)) => Some(if started(one) <= started(two) { first } else { second }),
+            (Some(one), Some(two)) => Some(if later_s(one, two) >= 0.0 { first } else { second }),
         }
     }
 
@@ -395,15 +396,35 @@ fn started(attempt: &Attempt) -> i64 {
         .map_or(0, jiff::Timestamp::as_second)
 }
 
+/// Seconds from the start of one attempt to that of another, by a clock that nobody sets where both ran since one boot.
+fn later_s(one: &Attempt, two: &Attempt) -> f64 {
+    match (&one.outcome, &two.outcome) {
+        (Some(one), Some(two)) if !one.boot_id.is_empty() && one.boot_id == two.boot_id => {
+            two.started_s - one.started_s
+        }
+        #[allow(clippy::cast_precision_loss, reason = "seconds since 1970 are far below 2^53")]
+        _ => (started(two) - started(one)) as f64,
+    }
+}
+
 fn together(one: &Attempt, two: &Attempt) -> bool {
     let card = |attempt: &Attempt| {
         attempt.outcome.as_ref().map(|outcome| (outcome.host.clone(), outcome.card.lock_name()))
     };
-    card(one) == card(two) && (started(one) - started(two)).abs() <= ROUND_SPAN_S
+    card(one) == card(two) && later_s(one, two).abs() <= ROUND_SPAN_S
 }
 
 fn is_recent(attempt: &Attempt) -> bool {
-    (jiff::Timestamp::now().as_second() - started(attempt)).abs() <= ROUND_SPAN_S
+    let this_boot = attempt
+        .outcome
+        .as_ref()
+        .filter(|outcome| !outcome.boot_id.is_empty() && outcome.boot_id == switchback_store::boot_id());
+    let age_s = match this_boot {
+        Some(outcome) => monotonic_s() - outcome.started_s,
+        #[allow(clippy::cast_precision_loss, reason = "seconds since 1970 are far below 2^53")]
+        None => (jiff::Timestamp::now().as_second() - started(attempt)) as f64,
+    };
+    age_s.abs() <= ROUND_SPAN_S
 }
 
 #[cfg(test)]
@@ -514,6 +535,28 @@ pub(crate) mod tests {
         let other = Some(outcome(Ending::Completed, 3, "2026-01-01T10:01:00Z", "1"));
         let cards = state(&[("r1_A", vec![at("10:00:00")]), ("r1_B", vec![other])]);
         assert_eq!(chosen(&cards), None);
+    }
+
+    #[test]
+    fn a_wall_clock_that_is_set_parts_no_round_and_joins_none() {
+        let of_boot = |time: &str, started_s: f64, boot: &str| {
+            at(time).map(|outcome| Outcome { started_s, boot_id: boot.into(), ..outcome })
+        };
+        let pair = |a, b| chosen(&state(&[("r1_A", vec![a]), ("r1_B", vec![b])])).is_some();
+        // Set by three hours, forth and back, between two cells that came a minute after each other.
+        assert!(pair(of_boot("10:00:00", 100.0, "x"), of_boot("13:01:00", 160.0, "x")));
+        assert!(pair(of_boot("10:00:00", 100.0, "x"), of_boot("07:01:00", 160.0, "x")));
+        // Two hours apart, whatever the wall clock says.
+        assert!(!pair(of_boot("10:00:00", 100.0, "x"), of_boot("10:01:00", 7300.0, "x")));
+        // Of two boots only the wall clock can tell.
+        assert!(pair(of_boot("10:00:00", 9000.0, "x"), of_boot("10:30:00", 10.0, "y")));
+        let now = Outcome {
+            started_s: monotonic_s() - 60.0,
+            boot_id: switchback_store::boot_id().into(),
+            ..at("10:00:00").unwrap()
+        };
+        let fresh = state(&[("r1_A", vec![Some(now)])]);
+        assert_eq!(open(&fresh), Some(Side::B));
     }
 
     #[test]

@@ -20,6 +20,9 @@ const LOCK: &str = "campaign.lock";
 /// The folder of another run's recordings.
 const RECORDINGS: &str = "recordings";
 
+/// With less than this on the disk no cell is begun: it holds a cell's `run.log` at its longest.
+pub const LEAST_FREE_BYTES: u64 = 64 << 20;
+
 /// A campaign's folder, absolute.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CampaignDir {
@@ -142,6 +145,22 @@ impl CampaignDir {
             Err(std::fs::TryLockError::WouldBlock) => Err(StoreError::Locked { path: self.root.clone() }),
             Err(std::fs::TryLockError::Error(source)) => Err(StoreError::io("lock", &path)(source)),
         }
+    }
+
+    /// Looks whether there is room for another cell.
+    ///
+    /// A disk of which nothing is told (some network file systems say 0 blocks in all) is taken to have room.
+    ///
+    /// # Errors
+    /// Less than [`LEAST_FREE_BYTES`] are left.
+    pub fn check_space(&self) -> Result<(), StoreError> {
+        let told = rustix::fs::statvfs(&self.root)
+            .map_err(|error| StoreError::io("look at", &self.root)(error.into()))?;
+        let free_bytes = told.f_bavail.saturating_mul(told.f_frsize);
+        if told.f_blocks > 0 && free_bytes < LEAST_FREE_BYTES {
+            return Err(StoreError::NoSpace { path: self.root.clone(), free_mib: free_bytes >> 20 });
+        }
+        Ok(())
     }
 
     /// The folder itself.

@@ -15,6 +15,14 @@ pub enum StoreError {
         /// The system's error.
         source: std::io::Error,
     },
+    /// So little is left on the disk that what is written next may not be whole.
+    #[error("`{path}` has {free_mib} MiB left, and a cell may write more")]
+    NoSpace {
+        /// The folder.
+        path: PathBuf,
+        /// What is left, MiB.
+        free_mib: u64,
+    },
     /// The file is not what it should be.
     #[error("`{path}` is damaged: {detail}")]
     Damaged {
@@ -56,17 +64,20 @@ impl StoreError {
     /// True if the disk (or a quota) is full: nothing written after it can be trusted to be whole.
     #[must_use]
     pub fn is_disk_full(&self) -> bool {
-        matches!(self, Self::Io { source, .. } if matches!(
-            source.kind(),
-            std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded
-        ))
+        match self {
+            Self::NoSpace { .. } => true,
+            Self::Io { source, .. } => {
+                matches!(source.kind(), std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded)
+            }
+            _ => false,
+        }
     }
 
     /// Advice that goes with the message.
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         match self {
-            Self::Io { .. } if self.is_disk_full() => Some(
+            Self::Io { .. } | Self::NoSpace { .. } if self.is_disk_full() => Some(
                 "the disk is full; what was measured is whole, free space and `switchback resume`".into(),
             ),
             Self::Exists { path } => Some(format!(
@@ -74,7 +85,7 @@ impl StoreError {
                 path.display()
             )),
             Self::Locked { .. } => Some("wait for it, or end it".into()),
-            Self::Io { .. } | Self::Damaged { .. } | Self::NoCampaign { .. } => None,
+            Self::Io { .. } | Self::NoSpace { .. } | Self::Damaged { .. } | Self::NoCampaign { .. } => None,
         }
     }
 }

@@ -22,3 +22,12 @@ pub mod path_name;
 pub mod script_dir;
 
 pub use error::StoreError;
+
+/// The kernel's boot id, without which monotonic times of two files cannot be compared; empty if it is not told.
+#[must_use]
+pub fn boot_id() -> &'static str {
+    static BOOT_ID: std::sync::OnceLock<String> = std::sync::OnceLock::new();
+    BOOT_ID.get_or_init(|| {
+        std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned()
+    })
+}

@@ -12,6 +12,7 @@ mod compare;
 mod damage;
 mod defaults;
 mod devices;
+mod faults;
 mod flaggems;
 mod from_the_scripts;
 mod kills;
