@@ -309,6 +309,7 @@ fn operator_report(
     if is_measured {
         it.rounds_requested = Some(campaign.rounds.rounds(&spec.operator));
         it.tuned_on = campaign.suite().tunes().then_some(campaign.request.tune_on);
+        it.pairing = Some(campaign.rounds.pairing(&spec.operator));
         it.proof = (campaign.rounds.pairing(&spec.operator) == Pairing::Duet).then(|| measured.proof());
     }
     it.control = controls.contains(&spec.operator) || (is_measured && campaign.request.is_calibration());

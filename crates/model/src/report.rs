@@ -143,6 +143,10 @@ pub struct OperatorReport {
     /// The side on which its configs were tuned; none where the suite has no tuners, or nothing was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tuned_on: Option<Side>,
+    /// How its sides were paired, which is otherwise than the report's where a duet of it is not proven; none where nothing
+    /// was measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pairing: Option<Pairing>,
     /// How the duet's proof went, over cases; none where no process held both sides.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proof: Option<ProofCounts>,

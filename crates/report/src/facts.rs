@@ -12,7 +12,7 @@ use crate::text::{count, one_line};
 mod evidence;
 mod noise;
 
-pub use evidence::evidence;
+pub use evidence::{evidence, pairing};
 pub use noise::{calibrated, naive, noise, noise_beside, noise_of};
 
 /// Reasons that are said where an operator has no figure; an explanation has them all.

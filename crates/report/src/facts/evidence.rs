@@ -48,7 +48,7 @@ pub fn evidence(report: &Report, operator: &OperatorReport) -> String {
         },
     ));
     parts.push(clocks(report, operator));
-    parts.push(match (operator.proof, report.pairing) {
+    parts.push(match (operator.proof, operator.pairing.or(report.pairing)) {
         (Some(proof), _) if proof.failed == 0 => {
             format!("duet, proven in {}", count(proof.cases, "case", "cases"))
         }
@@ -56,12 +56,26 @@ pub fn evidence(report: &Report, operator: &OperatorReport) -> String {
             format!("duet proof failed in {} of {}", proof.failed, count(proof.cases, "case", "cases"))
         }
         (None, Some(Pairing::Duet)) => "duet, its proof not recorded".into(),
+        (None, Some(Pairing::Process)) if report.pairing == Some(Pairing::Duet) => {
+            "a process a side, for its duet is not proven".into()
+        }
         (None, Some(Pairing::Process)) => "a process a side".into(),
         (None, None) => "pairing not known".into(),
     });
     parts.push(format!("outputs {}", OutputsTally::of(operator).sentence()));
     parts.push(operator.tuned_on.map_or_else(|| "not tuned".into(), |side| format!("tuned on {side}")));
     parts.join("; ")
+}
+
+/// How the sides were paired: `duet`, and how many operators otherwise.
+#[must_use]
+pub fn pairing(report: &Report, asked: Pairing) -> String {
+    let otherwise =
+        report.operators.iter().filter(|it| it.pairing.is_some_and(|it| it != asked)).count() as u64;
+    match otherwise {
+        0 => asked.to_string(),
+        number => format!("{asked} ({} one process a side)", count(number, "operator", "operators")),
+    }
 }
 
 /// What is known of the card's clocks while an operator was measured.
@@ -80,4 +94,24 @@ fn clocks(report: &Report, operator: &OperatorReport) -> String {
         text.push_str(&format!(", slowed in {} ({})", count(*cells, "cell", "cells"), one_line(reason)));
     }
     lock.into_iter().chain([text]).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_operator_that_fell_back_is_counted_and_says_so() {
+        let operator = |pairing| OperatorReport { pairing: Some(pairing), ..OperatorReport::default() };
+        let report = Report {
+            pairing: Some(Pairing::Duet),
+            operators: vec![operator(Pairing::Duet), operator(Pairing::Process)],
+            ..Report::default()
+        };
+        assert_eq!(pairing(&report, Pairing::Duet), "duet (1 operator one process a side)");
+        let said = evidence(&report, &report.operators[1]);
+        assert!(said.contains("a process a side, for its duet is not proven"), "{said}");
+        let all = Report { operators: vec![operator(Pairing::Duet)], ..report };
+        assert_eq!(pairing(&all, Pairing::Duet), "duet");
+    }
 }

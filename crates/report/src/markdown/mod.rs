@@ -60,7 +60,8 @@ fn header(out: &mut String, report: &Report) {
         "measured",
         match report.pairing {
             Some(pairing) => format!(
-                "{pairing} pairing, {}, margin {}",
+                "{} pairing, {}, margin {}",
+                facts::pairing(report, pairing),
                 facts::rounds_measured(report),
                 number::margin_percent(report.margin_pct)
             ),

@@ -108,7 +108,7 @@ fn phases(out: &mut String, style: TerminalStyle, report: &Report) {
         }
         let mut text = parts.join(" + ");
         if let Some(pairing) = report.pairing {
-            text.push_str(&format!(", {pairing}"));
+            text.push_str(&format!(", {}", facts::pairing(report, pairing)));
         }
         format!("{text}, {}", facts::rounds_measured(report))
     };
