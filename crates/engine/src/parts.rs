@@ -79,6 +79,7 @@ pub(crate) fn figures(
         hints: Vec::new(),
         kernels: screened.map(|it| it.kernels.clone()).unwrap_or_default(),
         rounds_requested: None,
+        pairing: None,
         tuned_on: None,
         proof: None,
         clocks: measured.clocks.clone(),
