@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use switchback_model::capture::CaptureErrorClass;
+use switchback_model::case::CaseKey;
 use switchback_model::conditions::Conditions;
 use switchback_model::event::{ConfigSource, EventBody, Timer};
 use switchback_model::order::{Order, TimerChoice};
@@ -73,17 +74,45 @@ pub(crate) fn identity(order: &Order, log: &EventLog, own: BTreeMap<String, Stri
     RunIdentity { conditions: Conditions(conditions), identity }
 }
 
-/// When rows were measured (`CLOCK_MONOTONIC`, seconds, from and to): each timed row from the event before it to its own.
+/// When rows were measured (`CLOCK_MONOTONIC`, seconds, from and to): each timed row from the end of its case's untimed pass
+/// (its last `launch` or `outputs`), or from another case's row where that came later.
 ///
-/// What stands before (compiling, the untimed pass) ends with an event of its own, so that it is not in.
+/// Where a benchmark says nothing of an untimed pass, from the event before the row. What a duet says of its proof comes after
+/// measuring and begins nothing.
 pub(crate) fn measured_spans(log: &EventLog) -> Vec<(f64, f64)> {
-    log.events
-        .windows(2)
-        .filter_map(|pair| match &pair[1].body {
-            EventBody::Row(row) if row.ok && row.timer.is_some() => Some((pair[0].t_s, pair[1].t_s)),
-            _ => None,
-        })
-        .collect()
+    let mut untimed: BTreeMap<&CaseKey, f64> = BTreeMap::new();
+    let mut rows: BTreeMap<&CaseKey, f64> = BTreeMap::new();
+    let mut before_s = None;
+    let mut spans = Vec::new();
+    for event in &log.events {
+        match &event.body {
+            EventBody::Launch(launch) => {
+                untimed.insert(&launch.case, event.t_s);
+            }
+            EventBody::Outputs(outputs) => {
+                untimed.insert(&outputs.case, event.t_s);
+            }
+            EventBody::Row(row) => {
+                if row.ok && row.timer.is_some() {
+                    // Both sides' rows of a duet's case were measured over the same time.
+                    let other = rows
+                        .iter()
+                        .filter(|(case, _)| ***case != row.case)
+                        .map(|(_, t_s)| *t_s)
+                        .reduce(f64::max);
+                    let from = match untimed.get(&row.case) {
+                        Some(pass_s) => Some(other.map_or(*pass_s, |other| pass_s.max(other))),
+                        None => before_s,
+                    };
+                    spans.extend(from.map(|from| (from, event.t_s)));
+                }
+                rows.insert(&row.case, event.t_s);
+            }
+            _ => {}
+        }
+        before_s = Some(event.t_s);
+    }
+    spans
 }
 
 /// The texts of all errors, of the cell and of its rows.
@@ -132,20 +161,62 @@ mod tests {
 {"kind":"end","t_s":2,"status":0,"rows":4}
 "#;
 
-    #[test]
-    fn rows_are_measured_from_the_event_before_them() {
-        let log = parse(
-            br#"
-{"kind":"start","t_s":1,"pid":7,"conditions":{},"identity":{}}
-{"kind":"row","t_s":20,"operator":"o","side":"A","ok":true,"case":{"dtype":"f","input":"1"}}
-{"kind":"note","t_s":31,"topic":"a","detail":"b"}
-{"kind":"row","t_s":33.5,"operator":"o","side":"A","ok":true,"timer":"gated","case":{"dtype":"f","input":"1"}}
-{"kind":"row","t_s":33.6,"operator":"o","side":"B","ok":true,"timer":"gated","case":{"dtype":"f","input":"1"}}
-{"kind":"row","t_s":40,"operator":"o","side":"A","ok":false,"error":"x","case":{"dtype":"f","input":"2"}}
-"#,
-        );
+    /// Spans of events given as kind, time, side and case.
+    fn spans(events: &[(&str, f64, &str, &str)]) -> Vec<(f64, f64)> {
+        let text: String = events
+            .iter()
+            .map(|(kind, t_s, side, case)| {
+                let case = format!(r#""case":{{"dtype":"f","input":"{case}"}}"#);
+                let more = match *kind {
+                    "timed" => r#""kind":"row","operator":"o","ok":true,"timer":"gated""#.to_owned(),
+                    "screened" => r#""kind":"row","operator":"o","ok":true"#.to_owned(),
+                    "failed" => r#""kind":"row","operator":"o","ok":false,"error":"x""#.to_owned(),
+                    "proof" => r#""kind":"proof","holds":true,"detail":"""#.to_owned(),
+                    "note" => r#""kind":"note","topic":"a","detail":"b""#.to_owned(),
+                    "launch" => r#""kind":"launch","compiled":[],"unknown":0"#.to_owned(),
+                    _ => r#""kind":"outputs","verdict":"equal""#.to_owned(),
+                };
+                format!("{{{more},\"t_s\":{t_s},\"side\":\"{side}\",{case}}}\n")
+            })
+            .collect();
+        let log = parse(text.as_bytes());
         assert_eq!(log.torn, []);
-        assert_eq!(measured_spans(&log), [(31.0, 33.5), (33.5, 33.6)]);
+        measured_spans(&log)
+    }
+
+    #[test]
+    fn a_duet_s_rows_are_measured_from_the_end_of_the_untimed_pass() {
+        // As the probe wrote them on a card: the proof is told when all is measured, outputs now and then after the rows.
+        let told = spans(&[
+            ("launch", 699.89, "B", "1"),
+            ("launch", 700.23, "A", "1"),
+            ("outputs", 700.39, "A", "1"),
+            ("proof", 700.74, "A", "1"),
+            ("timed", 700.74, "A", "1"),
+            ("timed", 700.74, "B", "1"),
+            ("launch", 701.11, "B", "2"),
+            ("launch", 701.22, "A", "2"),
+            ("proof", 701.73, "A", "2"),
+            ("timed", 701.73, "A", "2"),
+            ("timed", 701.74, "B", "2"),
+            ("outputs", 701.75, "A", "2"),
+        ]);
+        assert_eq!(told, [(700.39, 700.74), (700.39, 700.74), (701.22, 701.73), (701.22, 701.74)]);
+    }
+
+    #[test]
+    fn a_row_does_not_begin_before_another_case_s_and_only_timed_rows_are_measured() {
+        let told = spans(&[
+            ("launch", 1.0, "A", "1"),
+            ("launch", 2.0, "A", "2"),
+            ("screened", 3.0, "A", "1"),
+            ("timed", 9.0, "A", "1"),
+            ("timed", 12.0, "A", "2"),
+            ("failed", 13.0, "A", "3"),
+        ]);
+        assert_eq!(told, [(1.0, 9.0), (9.0, 12.0)]);
+        // A benchmark that tells no untimed pass: from the event before.
+        assert_eq!(spans(&[("note", 31.0, "A", "1"), ("timed", 33.5, "A", "1")]), [(31.0, 33.5)]);
     }
 
     #[test]
