@@ -39,6 +39,8 @@ pub enum Command {
     Campaign(Box<CampaignArgs>),
     /// Go on with an unfinished campaign.
     Resume(ResumeArgs),
+    /// How far a campaign is that runs in another terminal, from what lies in its folder; changes nothing.
+    Watch(WatchArgs),
     /// What would be run, in which order and at which cost; starts nothing.
     Plan(Box<PlanArgs>),
     /// Compare two single runs, or two logs of a FlagGems benchmark; refuses what is not comparable.
@@ -450,6 +452,17 @@ pub struct ResumeArgs {
     /// Print what would be run, start nothing.
     #[arg(long)]
     pub dry_run: bool,
+}
+
+/// Arguments of `watch`.
+#[derive(Debug, Args)]
+pub struct WatchArgs {
+    /// The campaign's folder.
+    #[arg(value_name = "DIR")]
+    pub dir: PathBuf,
+    /// Say how it stands and end.
+    #[arg(long)]
+    pub once: bool,
 }
 
 /// Arguments of `compare`.

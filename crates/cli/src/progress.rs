@@ -88,6 +88,7 @@ impl Observer for Progress {
         (self.view.phase, self.view.done, self.view.total) = (phase.name(), done, total);
         let line = CardLine { index: card.index.clone(), cell: text.clone(), elapsed: Duration::ZERO };
         self.view.cards.insert(card.index.clone(), line);
+        self.view.many |= self.view.cards.len() > 1;
         if self.volume == Volume::Verbose {
             self.say(&format!("{} {} of {total}: {text}", phase.name(), done + 1));
         }

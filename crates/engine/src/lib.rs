@@ -43,6 +43,7 @@ pub mod scripts;
 pub mod state;
 mod told;
 pub mod unset;
+pub mod watch;
 
 pub use error::EngineError;
 pub use switchback_stats::Precision;

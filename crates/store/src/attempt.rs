@@ -128,6 +128,21 @@ impl AttemptDir {
         self.path.file_name()?.to_str()?.parse().ok()
     }
 
+    /// Seconds since its order was written, and since anything in its folder was; none without an order.
+    ///
+    /// By the times that the file system keeps, which another machine may have written by another clock.
+    #[must_use]
+    pub fn signs_s(&self) -> Option<(f64, f64)> {
+        let age_s = |path: &Path| {
+            let modified = std::fs::metadata(path).and_then(|it| it.modified()).ok()?;
+            Some(modified.elapsed().map_or(0.0, |age| age.as_secs_f64()))
+        };
+        let ordered_s = age_s(&self.order_path())?;
+        let written = [self.events_path(), self.log_path(), self.telemetry_path()];
+        let silent_s = written.iter().filter_map(|path| age_s(path)).fold(ordered_s, f64::min);
+        Some((ordered_s, silent_s))
+    }
+
     /// `events.jsonl`.
     #[must_use]
     pub fn events_path(&self) -> PathBuf {

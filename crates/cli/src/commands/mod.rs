@@ -15,6 +15,7 @@ mod rescore;
 mod resume;
 mod run;
 mod screen;
+mod watch;
 
 use switchback_model::exit_code::ExitCode;
 
@@ -58,6 +59,7 @@ pub fn run(cli: Cli) -> anyhow::Result<Ended> {
         Command::Campaign(args) => campaign::run(&args, volume)?,
         Command::Calibrate(args) => calibrate::run(&args, volume)?,
         Command::Resume(args) => resume::run(&args, volume)?,
+        Command::Watch(args) => watch::run(&args)?,
         Command::Plan(args) => plan::run(&args, volume)?,
         Command::Compare(args) => compare::run(&args)?,
         Command::Report(args) => report::run(&args, volume)?,

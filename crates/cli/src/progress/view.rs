@@ -29,6 +29,8 @@ pub struct View {
     pub elapsed: Duration,
     /// Time until all cards are done, as far as it is known what is to be measured.
     pub left: Option<Duration>,
+    /// True once several cards were at work at a time: from then on each has its line.
+    pub many: bool,
     /// Cards at work, by their index.
     pub cards: BTreeMap<String, CardLine>,
 }
@@ -41,7 +43,7 @@ impl View {
         // One card is no list of cards: its cell stands in the campaign's line.
         match self.cards.values().collect::<Vec<_>>()[..] {
             [] => {}
-            [card] => {
+            [card] if !self.many => {
                 lines[0] = format!("{}  {} {}", self.campaign(), card.cell, seconds(card.elapsed));
             }
             ref cards => lines.extend(cards.iter().map(|card| {
@@ -128,6 +130,9 @@ mod tests {
         let one = view(&[("0", "mm r2_AB", 41)]);
         let campaign = "measure  34 of 120 cells, 3 min so far, about 3 h 20 min left";
         assert_eq!(one.lines(200), format!("{campaign}  mm r2_AB   41 s"));
+        // Between two cells of two cards the lines do not change their form.
+        let many = View { many: true, ..one.clone() };
+        assert_eq!(many.lines(200), format!("{campaign}\n  card 0    41 s  mm r2_AB"));
         let two = view(&[("0", "mm r2_AB", 41), ("1", "add r1_AB", 3)]);
         assert_eq!(two.line(), format!("{campaign}; card 0: mm r2_AB   41 s; card 1: add r1_AB    3 s"));
         assert_eq!(View { left: None, ..view(&[]) }.line(), "measure  34 of 120 cells, 3 min so far");

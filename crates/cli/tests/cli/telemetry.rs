@@ -87,6 +87,11 @@ fn tables_grow_cell_by_cell_and_a_killed_coordinator_loses_no_line_of_them() {
     let mut command = sandbox.command(&arguments);
     let mut running = command.env("PATH", &path).stderr(std::process::Stdio::null()).spawn().unwrap();
     let [cell, supervisor, _] = sandbox.holding();
+    // Another terminal sees it, on its card, with the card's reading.
+    let seen = sandbox.run(&["watch", "out"]).code(0).stdout;
+    assert!(seen.starts_with("screen   ") && seen.contains(" cells\n"), "{seen}");
+    assert!(seen.contains(" s  same screen_B  1980 MHz  478 W  43 °C\n"), "{seen}");
+    assert!(seen.contains("\nlast     ") && seen.contains(": status 0 after "), "{seen}");
     // All but the one that runs have ended.
     let ended = sandbox.cells().len() - 1;
     assert!(ended >= 3);
@@ -100,6 +105,9 @@ fn tables_grow_cell_by_cell_and_a_killed_coordinator_loses_no_line_of_them() {
     assert_eq!(sandbox.table("out/status.tsv").len(), ended);
     let output = sandbox.command(&["resume", "out"]).env("PATH", &path).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    let seen = sandbox.run(&["watch", "out", "--once"]).code(0).stdout;
+    assert!(seen.starts_with("finished ") && seen.contains(" cells, 1 failed\n"), "{seen}");
+    assert!(!seen.contains("  card "), "{seen}");
     let endings: Vec<String> =
         sandbox.table("out/status.tsv").iter().map(|row| value(row, "ending").to_owned()).collect();
     assert_eq!(endings.len(), sandbox.cells().len());
