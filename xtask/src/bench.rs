@@ -1,6 +1,7 @@
 //! Speed, as ratios within one run: machines are noisy, two programs side by side on the same files less so.
 
 mod linear;
+mod plan;
 mod resume;
 
 use std::fmt::Write as _;
@@ -36,8 +37,12 @@ pub fn run(root: &Path, wanted: &[&str]) -> anyhow::Result<()> {
     if let ["resume", options @ ..] = wanted {
         return resume::run(root, options.first().copied());
     }
-    if let Some(unknown) = wanted.iter().find(|name| !["ir", "events"].contains(name)) {
-        bail!("`{unknown}` is no benchmark; there are: ir, events, judge, resume");
+    if let Some(unknown) = wanted.iter().find(|name| !["ir", "events", "plan"].contains(name)) {
+        bail!("`{unknown}` is no benchmark; there are: ir, events, plan, judge, resume");
+    }
+    if wanted == ["plan"] {
+        // Simulated time is the same in every build.
+        return plan::run();
     }
     if cfg!(debug_assertions) {
         // Without optimisation the figures would be the build's, not the program's.
@@ -51,6 +56,9 @@ pub fn run(root: &Path, wanted: &[&str]) -> anyhow::Result<()> {
     }
     if all || wanted.contains(&"events") {
         events()?;
+    }
+    if all || wanted.contains(&"plan") {
+        plan::run()?;
     }
     if all {
         crate::bench_judge::run(&[])?;

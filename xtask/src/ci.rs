@@ -8,7 +8,7 @@ use crate::python::{self, Interpreters, TRITON_VERSIONS};
 use crate::step::Step;
 
 /// The steps, in order.
-const STEPS: [&str; 5] = ["format", "lint", "doc", "rust", "python"];
+const STEPS: [&str; 6] = ["format", "lint", "doc", "rust", "kills", "python"];
 
 /// Runs the steps that are named, or all.
 ///
@@ -26,6 +26,8 @@ pub fn run(root: &Path, wanted: &[&str]) -> anyhow::Result<()> {
                 .env("RUSTDOCFLAGS", "-D warnings")
                 .run()?,
             "rust" => rust(root)?,
+            // `cargo xtask kills` alone kills 200 times.
+            "kills" => crate::kills::run(root, &["--kills", "20"])?,
             _ => python_tests(root)?,
         }
     }

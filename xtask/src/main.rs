@@ -6,6 +6,7 @@ mod bench;
 mod bench_judge;
 mod ci;
 mod gpu;
+mod kills;
 mod python;
 mod step;
 
@@ -18,7 +19,9 @@ usage: cargo xtask <task>
   ci [STEP…]        format, lints, docs, all Rust and Python tests (installs what they need)
   gpu [--flaggems-dir DIR] [--python PATH]
                     what needs a card: both GPU suites under a real switch, checked
-  bench [ir|events] ratios against the shell or a plain reader, both sides within one run
+  kills [--kills N] [--seed N]
+                    campaigns on two virtual cards that are killed at random moments (200) and must not mind
+  bench [ir|events|plan] ratios against the shell or a plain reader, both sides within one run
   bench resume [OPERATORS]
                     how long 100,000 finished cells take until the next one is known, with and without index
   bench judge [--campaigns N] [--seed N]
@@ -32,6 +35,7 @@ fn main() -> ExitCode {
         Some("setup") => python::setup(&root()).map(|_| ()),
         Some("ci") => ci::run(&root(), &rest),
         Some("gpu") => gpu::run(&root(), &rest),
+        Some("kills") => kills::run(&root(), &rest),
         Some("bench") => bench::run(&root(), &rest),
         _ => {
             eprint!("{USAGE}");

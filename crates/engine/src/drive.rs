@@ -21,7 +21,7 @@ use crate::request::RequestCard;
 use crate::schedule;
 use crate::schedule::blocks::{Roles, Standings};
 use crate::schedule::costs::Costs;
-use crate::schedule::share::{Part, Work, share};
+use crate::schedule::share::{Part, Work, next_block};
 use crate::state::Standing;
 
 /// Processes that an earlier coordinator left are given this long after TERM.
@@ -350,9 +350,9 @@ impl<'a> Driver<'a> {
                 }
             })
             .collect();
-        let shares = share(&work, &busy_s, !self.campaign.request.fixed);
-        self.observer.remaining(shares.iter().map(|share| share.load_s).fold(0.0, f64::max));
-        shares.get(place)?.blocks.first().copied()
+        let (block, left_s) = next_block(&work, &busy_s, !self.campaign.request.fixed, place);
+        self.observer.remaining(left_s);
+        block
     }
 
     fn start_cell(&mut self, place: usize, cell: CellKey, phase: Phase) -> Result<(), EngineError> {

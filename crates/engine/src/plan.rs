@@ -309,7 +309,8 @@ pub fn earlier(runs: &Path, request: &Request) -> Option<PathBuf> {
 
 /// Operators onto cards for those who start cards by hand: the longest first into the emptiest, equal weights by name, equal loads
 /// by order, so that one input has one partition. Returns each card's operators and weight.
-fn partition(weights: &[(String, f64)], cards: usize) -> Vec<(Vec<String>, f64)> {
+#[must_use]
+pub fn partition(weights: &[(String, f64)], cards: usize) -> Vec<(Vec<String>, f64)> {
     let mut weights = weights.to_vec();
     weights.sort_by(|one, two| two.1.total_cmp(&one.1).then_with(|| one.0.cmp(&two.0)));
     let mut partition: Vec<(Vec<String>, f64)> = vec![(Vec::new(), 0.0); cards];

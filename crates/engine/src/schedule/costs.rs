@@ -19,7 +19,7 @@ pub struct OperatorCosts {
     /// Its screening cells, A and B.
     pub screen_s: [Option<f64>; 2],
     /// Whole rounds, and the seconds of all their cells together.
-    rounds: (u32, f64),
+    pub rounds: (u32, f64),
     /// Cards with its caches, by their locks' names.
     pub warm: BTreeSet<String>,
     /// The card that ran its first cell.
@@ -81,6 +81,11 @@ impl Costs {
             let rounds = if with_rounds { it.rounds } else { (0, 0.0) };
             *it = OperatorCosts { rounds, warm: BTreeSet::new(), home: None, ..std::mem::take(it) };
         }
+    }
+
+    /// Takes what is known of an operator as it is.
+    pub fn know(&mut self, operator: &str, costs: OperatorCosts) {
+        self.by_operator.insert(operator.to_owned(), costs);
     }
 
     /// Takes from a table what a pair of an operator's screening cells took.
@@ -189,10 +194,7 @@ mod tests {
         let mut costs = Costs::default();
         let screened = [("screen_A", took(20.0, 0, "0")), ("screen_B", took(10.0, 1, "0"))];
         costs.refresh("add", &state(&screened));
-        costs.by_operator.insert(
-            "sum".into(),
-            OperatorCosts { screen_s: [Some(40.0), Some(40.0)], ..OperatorCosts::default() },
-        );
+        costs.know("sum", OperatorCosts { screen_s: [Some(40.0), Some(40.0)], ..OperatorCosts::default() });
         let round = Part::Round(1);
         let now = |costs: &Costs| {
             let expected = costs.expected();

@@ -6,6 +6,9 @@
 
 use std::collections::BTreeMap;
 
+/// A block is long if so many of them are more than a card's even share of what is left.
+const LONG: f64 = 4.0;
+
 /// Cells of one operator that stay on one card.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Part {
@@ -63,11 +66,27 @@ pub struct CardShare {
 #[must_use]
 pub fn share(work: &[Work], busy_s: &[Option<f64>], moves: bool) -> Vec<CardShare> {
     let mut sharing = Sharing::new(work, busy_s);
-    sharing.give_homes();
+    let parts = sharing.pin();
     if moves {
+        sharing.give_blocks(parts);
         while sharing.move_one() {}
+    } else {
+        sharing.give_whole(parts);
     }
     sharing.shares()
+}
+
+/// The block that a card takes next, and the seconds until the last card is done; what [`share`] gives it first.
+#[must_use]
+pub fn next_block(
+    work: &[Work],
+    busy_s: &[Option<f64>],
+    moves: bool,
+    card: usize,
+) -> (Option<(usize, Part)>, f64) {
+    let shares = share(work, busy_s, moves);
+    let left_s = shares.iter().map(|share| share.load_s).fold(0.0, f64::max);
+    (shares.get(card).and_then(|share| share.blocks.first().copied()), left_s)
 }
 
 struct Sharing<'a> {
@@ -117,34 +136,71 @@ impl<'a> Sharing<'a> {
             .min_by(|one, two| self.load_s[*one].total_cmp(&self.load_s[*two]))
     }
 
-    /// Each operator onto its card; those without one, the heaviest first, onto the card that has least.
-    fn give_homes(&mut self) {
-        let mut homeless = Vec::new();
-        for (operator, work) in self.work.iter().enumerate() {
-            let mut parts = work.parts.clone();
-            parts.retain(|part| match work.pinned.get(part).filter(|card| self.may(operator, **card)) {
-                Some(card) => {
-                    self.load_s[*card] += self.cost_s(operator, *card);
-                    self.pinned.push((operator, *card, *part));
-                    false
-                }
-                None => true,
-            });
-            if parts.is_empty() {
-                continue;
-            }
-            match work.home.filter(|card| self.may(operator, *card)) {
-                Some(card) => self.give(operator, card, parts),
-                None => homeless.push((operator, parts)),
+    /// What must end where it was begun; returns the other parts, by operator.
+    fn pin(&mut self) -> Vec<Vec<Part>> {
+        (0..self.work.len())
+            .map(|operator| {
+                let work = &self.work[operator];
+                let mut parts = work.parts.clone();
+                parts.retain(|part| match work.pinned.get(part).filter(|card| self.may(operator, **card)) {
+                    Some(card) => {
+                        self.load_s[*card] += self.cost_s(operator, *card);
+                        self.pinned.push((operator, *card, *part));
+                        false
+                    }
+                    None => true,
+                });
+                parts
+            })
+            .collect()
+    }
+
+    /// Each operator whole onto its card; those without one, the heaviest first, onto the card that has least.
+    fn give_whole(&mut self, mut parts: Vec<Vec<Part>>) {
+        #[allow(clippy::cast_precision_loss, reason = "an operator has few rounds")]
+        let weight = |operator: usize| self.work[operator].block_s * self.work[operator].parts.len() as f64;
+        let mut order: Vec<usize> =
+            (0..parts.len()).filter(|operator| !parts[*operator].is_empty()).collect();
+        let home = |operator: usize| self.work[operator].home.filter(|card| self.may(operator, *card));
+        order.sort_by(|one, two| {
+            home(*two).is_some().cmp(&home(*one).is_some()).then(weight(*two).total_cmp(&weight(*one)))
+        });
+        for operator in order {
+            let home = self.work[operator].home.filter(|card| self.may(operator, *card));
+            if let Some(card) = home.or_else(|| self.least_loaded(operator)) {
+                self.give(operator, card, std::mem::take(&mut parts[operator]));
             }
         }
-        #[allow(clippy::cast_precision_loss, reason = "an operator has few rounds")]
-        let weight =
-            |(operator, parts): &(usize, Vec<Part>)| self.work[*operator].block_s * parts.len() as f64;
-        homeless.sort_by(|one, two| weight(two).total_cmp(&weight(one)));
-        for (operator, parts) in homeless {
-            if let Some(card) = self.least_loaded(operator) {
-                self.give(operator, card, parts);
+    }
+
+    /// Block by block, operators with the longest ones first: onto the operator's own card up to an even share, then onto
+    /// another that has its caches, then onto the one that would be done first. What is short comes last and evens out.
+    fn give_blocks(&mut self, parts: Vec<Vec<Part>>) {
+        let mut order: Vec<usize> =
+            (0..parts.len()).filter(|operator| !parts[*operator].is_empty()).collect();
+        order.sort_by(|one, two| self.work[*two].block_s.total_cmp(&self.work[*one].block_s));
+        #[allow(clippy::cast_precision_loss, reason = "an operator has few rounds, a machine few cards")]
+        let left_s: f64 = order.iter().map(|it| self.work[*it].block_s * parts[*it].len() as f64).sum();
+        let open: Vec<usize> = (0..self.open.len()).filter(|card| self.open[*card]).collect();
+        #[allow(clippy::cast_precision_loss, reason = "a machine has few cards")]
+        let share_s =
+            (left_s + open.iter().map(|card| self.load_s[*card]).sum::<f64>()) / open.len().max(1) as f64;
+        for operator in order {
+            let mut home = self.work[operator].home.filter(|card| self.may(operator, *card));
+            for part in &parts[operator] {
+                let after_s = |card: usize| self.load_s[card] + self.cost_s(operator, card);
+                let fits = |card: &usize| after_s(*card) <= share_s * (1.0 + 1e-9);
+                let has_caches = |card: &usize| self.cost_s(operator, *card) <= self.work[operator].block_s;
+                let may = || open.iter().copied().filter(|card| self.may(operator, *card));
+                let first = |one: &usize, two: &usize| after_s(*one).total_cmp(&after_s(*two));
+                let card = home
+                    .filter(fits)
+                    .or_else(|| may().filter(has_caches).filter(fits).min_by(first))
+                    .or_else(|| may().min_by(first));
+                if let Some(card) = card {
+                    home.get_or_insert(card);
+                    self.give(operator, card, vec![*part]);
+                }
             }
         }
     }
@@ -190,10 +246,16 @@ impl<'a> Sharing<'a> {
         false
     }
 
-    /// Preparing first, then round after round, so that a campaign that is cut off has as many of each operator; within a
-    /// round the longest first, where there are several cards.
+    /// Preparing first, then round after round, so that a campaign that is cut off has as many of each operator. Where there
+    /// are several cards a block that is long against what is left goes first, the longest before others: begun last, it
+    /// would keep its card at work when all others are done.
     fn shares(self) -> Vec<CardShare> {
-        let several = self.open.iter().filter(|open| **open).count() > 1;
+        #[allow(clippy::cast_precision_loss, reason = "a machine has few cards")]
+        let open = self.open.iter().filter(|open| **open).count() as f64;
+        let left_s: f64 =
+            (0..self.open.len()).filter(|card| self.open[*card]).map(|card| self.load_s[card]).sum();
+        let is_long =
+            |block: &(usize, Part)| open > 1.0 && self.work[block.0].block_s * LONG * open >= left_s;
         (0..self.load_s.len())
             .map(|card| {
                 let mut blocks: Vec<(usize, Part)> = self
@@ -207,9 +269,14 @@ impl<'a> Sharing<'a> {
                     blocks.extend(given[card].iter().map(|part| (operator, *part)));
                 }
                 blocks[pinned..].sort_by(|one, two| {
+                    let kind = |block: &(usize, Part)| (block.1 > Part::Prepare, !is_long(block));
                     let length =
-                        |block: &(usize, Part)| if several { self.work[block.0].block_s } else { 0.0 };
-                    one.1.cmp(&two.1).then(length(two).total_cmp(&length(one))).then(one.0.cmp(&two.0))
+                        |block: &(usize, Part)| if is_long(block) { self.work[block.0].block_s } else { 0.0 };
+                    kind(one)
+                        .cmp(&kind(two))
+                        .then(length(two).total_cmp(&length(one)))
+                        .then(one.1.cmp(&two.1))
+                        .then(one.0.cmp(&two.0))
                 });
                 CardShare { blocks, load_s: self.load_s[card] }
             })
@@ -291,9 +358,9 @@ mod tests {
         let (r1, r2) = (Part::Round(1), Part::Round(2));
         let expected = [(2, Part::Prepare), (0, r1), (1, r1), (0, r2), (1, r2), (3, Part::Naive(1))];
         assert_eq!(one[0].blocks, expected);
-        // With other cards beside it, the longer ones of a round go first: short ones fill the gaps at the end.
+        // With other cards beside it, what is long against a share of what is left goes first.
         let fixed: Vec<Work> = work.iter().cloned().map(|it| Work { home: Some(0), ..it }).collect();
         let two = share(&fixed, &[Some(0.0), Some(0.0)], false);
-        assert_eq!(two[0].blocks[1..3], [(1, r1), (0, r1)]);
+        assert_eq!(two[0].blocks[..4], [(2, Part::Prepare), (1, r1), (1, r2), (0, r1)]);
     }
 }
