@@ -30,7 +30,8 @@ fn what_goes_into_a_pipe_or_a_file_has_no_escape_codes() {
     }
     for entry in std::fs::read_dir(sandbox.path("done")).unwrap() {
         let path = entry.unwrap().path();
-        if path.is_file() {
+        // The index is for no reader.
+        if path.is_file() && !path.ends_with("campaign.db") {
             assert!(!std::fs::read(&path).unwrap().contains(&0x1b), "{}", path.display());
         }
     }
