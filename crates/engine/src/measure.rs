@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use switchback_model::case::CaseKey;
 use switchback_model::event::{Row, Timer};
+use switchback_model::order::Regime;
 use switchback_model::side::{Pairing, Side};
 use switchback_stats::input::{CaseInput, CaseRound};
 use switchback_stats::summary::{Sample, median_over_repeats, resolution_us, summarise};
@@ -49,7 +50,8 @@ pub struct MeasuredCase {
 
 /// The latency of one row, microseconds, and the timer's resolution (0 if unknown).
 ///
-/// Duet and gated rows: the interquartile mean by position in the block. Others: the median over repeats of their
+/// Duet and gated rows: the interquartile mean by position in the block. Sustained ones: the mean of the turns'
+/// interquartile means. Others: the median over repeats of their
 /// medians, as the scripts had it; a row without samples has the latency that its benchmark printed.
 ///
 /// # Errors
@@ -67,7 +69,16 @@ pub fn latency(row: &Row, pairing: Pairing) -> Result<(f64, f64), String> {
     }
     let all = row.samples_us.concat();
     let step_us = if all.len() >= SAMPLES_FOR_RESOLUTION { resolution_us(&all) } else { 0.0 };
-    let latency_us = if pairing == Pairing::Duet || row.timer == Some(Timer::Gated) {
+    let latency_us = if row.regime == Regime::Sustained {
+        // A turn's calls have no position: each turn counts as one block, whatever its length.
+        let samples: Vec<Sample> = (0u32..)
+            .zip(&row.samples_us)
+            .flat_map(|(position, turn)| {
+                turn.iter().map(move |latency_us| Sample { position, latency_us: *latency_us })
+            })
+            .collect();
+        summarise(&samples).map(|summary| summary.latency_us)
+    } else if pairing == Pairing::Duet || row.timer == Some(Timer::Gated) {
         let samples: Vec<Sample> = row
             .samples_us
             .iter()
@@ -276,7 +287,7 @@ mod tests {
             dropped: 0,
             clock_mhz: None,
             standard_error_pct: None,
-            regime: switchback_model::order::Regime::Burst,
+            regime: Regime::Burst,
         }
     }
 
@@ -287,6 +298,15 @@ mod tests {
         assert_eq!(latency(&it, Pairing::Duet), Ok((15.0, 0.0)));
         let repeats = row(Side::A, vec![vec![1.0, 2.0, 9.0], vec![4.0], vec![3.0]]);
         assert_eq!(latency(&repeats, Pairing::Process), Ok((3.0, 0.0)));
+    }
+
+    #[test]
+    fn turns_of_a_sustained_row_count_alike_whatever_their_length() {
+        let turns = vec![vec![10.0, 10.0, 10.0, 10.0], vec![20.0, 20.0], vec![60.0]];
+        let it = Row { regime: Regime::Sustained, ..row(Side::A, turns) };
+        for pairing in [Pairing::Duet, Pairing::Process] {
+            assert_eq!(latency(&it, pairing), Ok((30.0, 0.0)));
+        }
     }
 
     #[test]

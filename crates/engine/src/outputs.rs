@@ -71,8 +71,8 @@ pub fn compare(screens: [Option<&Evidence>; 2], rounds: &[&Evidence]) -> CaseOut
     };
     let (a, b) = (of(a, Side::A), of(b, Side::B));
     for (case, in_a) in &a {
-        // What a duet cell compared with a reference at hand says more than two digests do.
-        if it.0.contains_key(case) {
+        // What a duet cell compared with a reference at hand says more than two digests do; that it could not compare says less.
+        if it.0.get(case).is_some_and(|verdict| *verdict != OutputsVerdict::NotComparable) {
             continue;
         }
         let Some(in_b) = b.get(case) else { continue };
@@ -84,7 +84,7 @@ pub fn compare(screens: [Option<&Evidence>; 2], rounds: &[&Evidence]) -> CaseOut
             (Some(_), Some(_)) => OutputsVerdict::Differs,
             _ => OutputsVerdict::NotComparable,
         };
-        it.add(case, verdict);
+        it.0.insert(case.clone(), verdict);
     }
     it
 }

@@ -51,7 +51,7 @@ def matmul_kernel(
             mask=(inner[:, None] < n_k) & (columns[None, :] < n_n),
             other=0.0,
         )
-        if EXACT:
+        if EXACT:  # noqa: SIM108
             total = tl.dot(a, b, acc=total, input_precision="ieee")
         else:
             # Not `input_precision=None`: as a constexpr it is not None, and the default is not asked for.

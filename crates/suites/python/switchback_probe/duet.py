@@ -29,11 +29,11 @@ class Duet:
         session = self.session
         seed = seed_of("call", operator, case["dtype"], case["input"], case["occurrence"])
         self._launched, self._faults = {}, []
-        changes_inputs = changes_inputs or is_in_place(operator)
+        changes_inputs = changes_inputs or is_in_place(operator) or writes_out(inputs)
         tensors = tensors_in(inputs)
         snapshot = Snapshot.of(tensors) if changes_inputs else None
         before = versions(tensors)
-        comparison = self.outputs.begin(case, snapshot is not None)
+        comparison = self.outputs.begin(case, snapshot)
 
         def restore():
             # Outside what is recorded: the library may launch kernels of its own for it.
@@ -81,6 +81,7 @@ class Duet:
         """The same of a benchmark that times by wall clock; `sample()` gives microseconds."""
         try:
             timed = self._turn(lambda: self.timer.wall(case, sample))
+            self._note_compiled()
             self._tell(case)
         finally:
             self.sides.to(self.sides.first)
@@ -121,10 +122,13 @@ class Duet:
         if unknown:
             self._faults.append(f"side {side}: {unknown} launches were of kernels that no hook saw")
 
+    def _note_compiled(self):
+        for name in dict.fromkeys(self.timer.compiled):
+            self._faults.append(f"`{name}` was compiled while blocks were timed")
+
     def _prove(self, case, operator, call):
         session, faults = self.session, self._faults
-        for name in dict.fromkeys(self.timer.compiled):
-            faults.append(f"`{name}` was compiled while blocks were timed")
+        self._note_compiled()
         seed = seed_of("call", operator, case["dtype"], case["input"], case["occurrence"])
 
         def seeded():
@@ -154,6 +158,12 @@ class Duet:
 def is_in_place(operator):
     """True for an operator that is named as one that writes into its input: `sort_`, `relu_inplace`."""
     return operator.endswith("_") or "inplace" in operator
+
+
+def writes_out(inputs):
+    """True for a call that is given the tensor to write its result into, `out=`."""
+    kwargs = inputs[1] if isinstance(inputs, tuple) and len(inputs) == 2 else None
+    return isinstance(kwargs, dict) and kwargs.get("out") is not None
 
 
 def versions(tensors):

@@ -18,7 +18,7 @@ from .sampling import Sampling
 from .summary import BATCHES, by_position, interquartile_mean
 from .timer import HOST_SHARE, CaptureFailed, Timed, resetter
 
-MOST_SETTLING = 4
+MOST_SETTLING = 3
 """Calls that may be discarded after a change of side."""
 AGREEMENT = 0.02
 AGREEMENT_US = 0.2
@@ -27,6 +27,8 @@ ticks of an event's clock."""
 LONG_US = 500.0
 """Of calls longer than this one is discarded, unseen."""
 LOOKS = 5
+MOST_QUEUED = 6
+"""Calls behind one gate: with some four commands each, what a card's front end fetches ahead."""
 """Changes of side after which is looked at how long it takes to settle."""
 
 
@@ -50,7 +52,7 @@ class DuetTimer:
     def time(self, case, operator, call, grad_to_none=None):
         """Time a case on both sides with the timer that was asked for, or the next one that works; `{side: Timed}`."""
         timer, asked = self.session.timer, self.measure.timer
-        reset, reason, never_gated = resetter(grad_to_none), None, False
+        reset, reason, never_gated, dropped = resetter(grad_to_none), None, False, 0
         self._begin(case)
         timer.prepare()
         if self.measure.regime == "sustained":
@@ -74,19 +76,24 @@ class DuetTimer:
                 try:
                     return self._gated(call, reset)
                 except GateOpen as error:
-                    reason, never_gated = str(error), True
-        return self._direct(call, reset, reason, never_gated)
+                    reason, never_gated, dropped = str(error), True, error.dropped
+        found = self._direct(call, reset, reason, never_gated)
+        for timed in found.values():
+            timed.dropped = dropped
+        return found
 
     def wall(self, case, sample):
         """Alternate a benchmark that times by wall clock: `sample()` gives microseconds for the current side."""
         self._begin(case)
         blocks, order = {side: [] for side in self.sides.names}, ""
         sampling = Sampling(self.measure, len(self.sides.names))
+        count = len(self.session.compiles.forms)
         while not sampling.enough(list(blocks.values())):
             for side in self._four(sampling, blocks):
                 self._enter(side)
                 blocks[side].append([sample()])
                 order += side
+        self.compiled = self.session.compiles.since(count)
         found = {}
         for side in self.sides.names:
             found[side] = Timed("wall", blocks[side], by_position(blocks[side]))
@@ -123,9 +130,11 @@ class DuetTimer:
                 self._gate = timer.new_gate()
             try:
                 found = self._timed("graph", replays, lambda: None, host_us)
-            except GateOpen:
-                self._gate = None  # this host is never in time; what it gives is what there is
+            except GateOpen as error:
+                self._gate = None  # what this host gives is what there is
                 found = self._timed("graph", replays, lambda: None, host_us)
+                for timed in found.values():
+                    timed.reason, timed.host_bound, timed.dropped = str(error), True, error.dropped
         except Exception as error:
             raise CaptureFailed(timer.recover(error), error) from error
         for side in self.sides.names:
@@ -148,14 +157,14 @@ class DuetTimer:
 
     def _sustained(self, call, reset):
         """Each side for so long that the card settles, the sides in fours as ever."""
-        timer, host_us, blocks, clocks, order = self.session.timer, {}, {}, {}, ""
+        timer, host_us, blocks, clocks, late, order = self.session.timer, {}, {}, {}, {}, ""
         latency_us = 0.0
         for side in self.sides.order:
             self._enter(side)
             timer.warm_up(call, reset, self.measure.warmup_ms / 2)
             host_us[side] = timer.host_us(call, reset)
             latency_us = max(latency_us, timer.estimate_us(call, reset))
-            blocks[side], clocks[side] = [], []
+            blocks[side], clocks[side], late[side] = [], [], []
         spin = timer.meter()
         while min(map(len, blocks.values())) < sustained.TURNS:
             for side in self._four(None, blocks):
@@ -163,11 +172,12 @@ class DuetTimer:
                 turn = sustained.take(timer.interface, call, reset, timer.flush, latency_us, self.measure.turn_ms, spin)
                 blocks[side].append(turn.times_us)
                 clocks[side].append(turn.clock_mhz)
+                late[side].append(turn.late)
                 order += side
         found = {}
         for side in self.sides.names:
             settled = statistics.fmean(interquartile_mean(block) for block in blocks[side])
-            bound = host_us[side] >= HOST_SHARE * settled
+            bound = statistics.median(late[side]) > sustained.LATE
             it = found[side] = Timed("direct", blocks[side], settled, None, host_us[side], bound)
             it.block_order, it.clock_mhz, it.regime = order, median_or_none(clocks[side]), "sustained"
         return found
@@ -194,14 +204,26 @@ class DuetTimer:
                 gate.fit(calls[side], reset, host_us[side] if name == "gated" else timer.host_us(calls[side]))
                 needed_us = max(needed_us, gate.sample_us)
             gate.widen(needed_us)
-        settling, cost_us = self._look(take)
+        try:
+            settling, cost_us = self._look(take)
+        except GateOpen:
+            # A call of very many kernels fills the queue by itself: one at a time may hold where several do not.
+            settling, cost_us = 1, max(gate.sample_us, 1.0)
+            most = 1
+        else:
+            most = max(1, min(self.measure.block_length, MOST_QUEUED - settling))
         # A long call must not use up the time before there are blocks enough to tell how far they lie apart.
         affordable = int(self.measure.sample_ms * 1000.0 / (BATCHES * max(cost_us, 1e-3))) - settling
-        length = max(1, min(self.measure.block_length, affordable))
+        length = max(1, min(most, affordable))
         if gate is not None:
             length = min(length, gate.most_samples())
         count = len(self.session.compiles.forms)
-        blocks, clocks, order, sampling = self._blocks(take, length, settling)
+        try:
+            blocks, clocks, order, sampling = self._blocks(take, length, settling)
+        except GateOpen:
+            if gate is None or length == 1:
+                raise
+            blocks, clocks, order, sampling = self._blocks(take, 1, settling)
         self.compiled = self.session.compiles.since(count)
         found = {}
         for side in self.sides.names:
@@ -232,16 +254,15 @@ class DuetTimer:
     def _blocks(self, take, length, settling):
         """Blocks and clocks by side, the order in which they were taken, and what ended the taking."""
         blocks, clocks = ({side: [] for side in self.sides.names} for _ in range(2))
-        sampling, order, before = Sampling(self.measure, len(self.sides.names)), "", None
+        sampling, order = Sampling(self.measure, len(self.sides.names)), ""
         while not sampling.enough(list(blocks.values())):
             for side in self._four(sampling, blocks):
                 self._enter(side)
-                drop = settling if side != before else 0
-                block = take(side, drop + length)
-                blocks[side].append(block.times[drop:])
+                # Without a change too: a position must mean the same in every block.
+                block = take(side, settling + length)
+                blocks[side].append(block.times[settling:])
                 clocks[side].append(block.clock_mhz)
                 order += side
-                before = side
         return blocks, clocks, order, sampling
 
     def _four(self, sampling, blocks):

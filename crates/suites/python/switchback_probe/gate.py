@@ -18,6 +18,8 @@ FACTOR = 1.5
 LEAST_US = 20.0
 MOST_US = 200_000.0
 TRIES = 6
+AHEAD_US = 20.0
+"""Spun before the clock meter's first event, so that the card does not wait for the host between it and the gate."""
 QUEUE_US = 20.0
 """First guess of the host's time for a sample's flush, events and query."""
 METER_CYCLES = 200_000
@@ -75,7 +77,7 @@ class Gate:
         """
         for _ in range(TRIES):
             block = queue(self.interface, call, reset, self.flush, length, self._lead(length))
-            if block.held:
+            if not block.late:
                 return block.read(self._spin)
             block.wait()
             self.dropped += length
@@ -101,14 +103,17 @@ class Cycles:
         """Cycles a microsecond, and what events read around a kernel that does nothing."""
         for _ in range(2):
             long_us = self._time(METER_CYCLES)
-        short_us = min(self._time(SHORT_CYCLES) for _ in range(3))
+        short_us = min(self._time(SHORT_CYCLES, behind=METER_CYCLES) for _ in range(3))
         span_us = max(long_us - short_us, 1e-3)
         # Half as much again as is plausible, so that a wrong reading cannot make a gate of minutes.
         self.cycles_per_us = min(10_000.0, max(1.0, (METER_CYCLES - SHORT_CYCLES) / span_us))
         self.floor_us = max(0.0, short_us - SHORT_CYCLES / self.cycles_per_us)
 
-    def _time(self, cycles):
+    def _time(self, cycles, behind=0):
+        """What events read around so many cycles; with the card kept busy before, nothing of the host is in it."""
         start, end = event(self.interface), event(self.interface)
+        if behind:
+            self.interface._sleep(behind)
         start.record()
         self.interface._sleep(cycles)
         end.record()
@@ -116,9 +121,9 @@ class Cycles:
         return start.elapsed_time(end) * 1000.0
 
     def of(self, wanted_us):
-        """How to keep the card busy for so long: `(act, cycles)`."""
-        cycles = max(1, int(wanted_us * self.cycles_per_us))
-        return (lambda: self.interface._sleep(cycles)), cycles
+        """How to keep the card busy for so long: `(ahead, act, cycles)`."""
+        cycles, before = max(1, int(wanted_us * self.cycles_per_us)), max(1, int(AHEAD_US * self.cycles_per_us))
+        return (lambda: self.interface._sleep(before)), (lambda: self.interface._sleep(cycles)), cycles
 
     def clock_mhz(self, elapsed_us, cycles):
         """The clock at which the gate ran; None where the gate was too short to tell."""
@@ -147,14 +152,14 @@ class Fills:
         self.unit_us = max(1.0, min(times))
 
     def of(self, wanted_us):
-        """How to keep the card busy for so long: `(act, cycles)`, of which cycles are unknown."""
+        """How to keep the card busy for so long: `(ahead, act, cycles)`; nothing ahead, and cycles are unknown."""
         count = max(1, -int(-wanted_us // self.unit_us))
 
         def act():
             for _ in range(count):
                 self.cache.zero_()
 
-        return act, None
+        return (lambda: None), act, None
 
     def clock_mhz(self, elapsed_us, cycles):
         """Unknown."""
@@ -164,12 +169,13 @@ class Fills:
 class Block:
     """Calls that are queued, and then their times."""
 
-    def __init__(self, interface, events, meter, cycles, held, queued_us):
+    def __init__(self, interface, events, meter, cycles, late, queued_us):
         self.interface = interface
         self.events = events
         self.meter = meter
         self.cycles = cycles
-        self.held = held
+        self.late = late
+        """Calls that the card reached before they were queued."""
         self.queued_us = queued_us
         """The host's time to queue the block, microseconds."""
         self.times = []
@@ -195,11 +201,12 @@ class Block:
 
 
 def queue(interface, call, reset, flush, length, lead=None):
-    """Queue a block of calls, behind a lead `(act, cycles)` if there is one; nothing is waited for."""
+    """Queue a block of calls, behind a lead `(ahead, act, cycles)` if there is one; nothing is waited for."""
     events = [(event(interface), event(interface)) for _ in range(length)]
-    meter, cycles, held = None, None, True
+    meter, cycles, late = None, None, 0
     if lead is not None:
-        act, cycles = lead
+        ahead, act, cycles = lead
+        ahead()
         meter = (event(interface), event(interface))
         meter[0].record()
         act()
@@ -211,10 +218,9 @@ def queue(interface, call, reset, flush, length, lead=None):
         start.record()
         call()
         end.record()
-        if lead is not None:
-            held = held and not start.query()
+        late += start.query()
     queued_us = (time.perf_counter() - began) * 1e6
-    return Block(interface, events, meter, cycles, held, queued_us)
+    return Block(interface, events, meter, cycles, late, queued_us)
 
 
 def fault(triton, interface):

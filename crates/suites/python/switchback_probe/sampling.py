@@ -7,6 +7,8 @@ import time
 
 from .summary import BATCHES, standard_error_pct
 
+FEWEST = 2
+"""Blocks a side, however long a call takes: a four of both sides."""
 GROWTH = 1.5
 """The width is looked at again after so many times the blocks: seldom, so that looking costs nothing."""
 
@@ -18,12 +20,12 @@ class Sampling:
         self.precision_pct = measure.case_precision_pct
         self.budget_ms = measure.sample_ms * sides
         self.most = measure.blocks
-        self.fewest = min(BATCHES, self.most)
+        self.fewest = min(FEWEST, self.most)
         self.standard_error_pct = None
         self.reason = None
         """`precision`, `time` or `blocks`: what ended the sampling."""
         self._began = time.monotonic()
-        self._next_look = self.fewest
+        self._next_look = BATCHES
 
     def enough(self, sides):
         """True if no more blocks are wanted; `sides` is one list of blocks a side."""

@@ -18,6 +18,8 @@ CHUNK_MS = 10.0
 MOST_IN_CHUNK = 200
 METER_US = 150.0
 """A pause a chunk in which the clock is read, short against the chunk: a hundredth part."""
+LATE = 0.1
+"""A row is the host's if the card came to more than this share of the calls too early."""
 TURNS = 6
 """Turns a side at least."""
 
@@ -25,22 +27,26 @@ TURNS = 6
 class Turn:
     """One side's turn: its times after settling, microseconds, and its clock."""
 
-    def __init__(self, times_us, clock_mhz):
+    def __init__(self, times_us, clock_mhz, late):
         self.times_us = times_us
         self.clock_mhz = clock_mhz
+        self.late = late
+        """Share of the calls that the card reached before they were queued."""
 
 
 def take(interface, call, reset, flush, latency_us, turn_ms, spin=None):
     """Call for `turn_ms` of wall clock; `latency_us` is a first guess, `spin` a meter of the clock if there is one."""
     length = max(1, min(MOST_IN_CHUNK, int(CHUNK_MS * 1000.0 / max(latency_us, 1.0))))
-    waiting, times, clocks = collections.deque(), [], []
+    waiting, times, clocks, late = collections.deque(), [], [], 0
     began = time.monotonic()
 
     def collect():
+        nonlocal late
         queued_at, block = waiting.popleft()
         block.read(spin, block.wait_for_it)
         if queued_at >= SETTLING * turn_ms:
             times.extend(block.times)
+            late += block.late
             if block.clock_mhz is not None:
                 clocks.append(block.clock_mhz)
 
@@ -54,4 +60,4 @@ def take(interface, call, reset, flush, latency_us, turn_ms, spin=None):
             collect()
     while waiting:
         collect()
-    return Turn(times, statistics.median(clocks) if clocks else None)
+    return Turn(times, statistics.median(clocks) if clocks else None, late / max(1, len(times)))

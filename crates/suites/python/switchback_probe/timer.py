@@ -237,7 +237,8 @@ class Timer:
         ]
         settled = statistics.fmean(interquartile_mean(turn.times_us) for turn in turns)
         blocks = [turn.times_us for turn in turns]
-        found = Timed("direct", blocks, settled, None, host_us, host_us >= HOST_SHARE * settled)
+        bound = statistics.median(turn.late for turn in turns) > sustained.LATE
+        found = Timed("direct", blocks, settled, None, host_us, bound)
         known = [turn.clock_mhz for turn in turns if turn.clock_mhz is not None]
         found.clock_mhz, found.regime = (statistics.median(known) if known else None), "sustained"
         return found
@@ -270,11 +271,11 @@ class Timer:
         """
         try:
             graph, host_us = self.capture(call, reset, self.measure.warmup_ms)
-            blocks, dropped, sampling, clocks = self._replays(graph)
+            blocks, dropped, sampling, clocks, late = self._replays(graph)
         except Exception as error:
             raise CaptureFailed(self.recover(error), error) from error
         self.session.events.emit("capture", side=self.session.side, case=case, captured=True)
-        found = Timed("graph", blocks, by_position(blocks), None, host_us, False, dropped)
+        found = Timed("graph", blocks, by_position(blocks), late, host_us, late is not None, dropped)
         found.standard_error_pct = sampling.standard_error_pct
         found.clock_mhz = statistics.median(clocks) if clocks else None
         return found
@@ -297,7 +298,7 @@ class Timer:
         return graph, host_us
 
     def _replays(self, graph):
-        """Times of replays in blocks, how many were dropped because the host came too late, the sampling, the clock."""
+        """Times of replays in blocks, how many the host came too late for, the sampling, clocks, why none is gated."""
         for _ in range(3):
             graph.replay()
         self.interface.synchronize()
@@ -311,13 +312,15 @@ class Timer:
                     block = gate.take(graph.replay, no_reset, min(length, gate.most_samples()))
                     blocks.append(block.times)
                     clocks.append(block.clock_mhz)
-                return blocks, gate.dropped, sampling, [clock for clock in clocks if clock is not None]
-            except GateOpen:
-                pass  # this host is never in time; what it gives is what there is
+                return blocks, gate.dropped, sampling, [clock for clock in clocks if clock is not None], None
+            except GateOpen as error:
+                late, dropped = str(error), error.dropped  # what this host gives is what there is
+        else:
+            late, dropped = None, 0
         blocks, sampling = [], Sampling(self.measure, 1)
         while not sampling.enough([blocks]):
             blocks.append(self.ungated(graph.replay, no_reset, length).times)
-        return blocks, 0, sampling, []
+        return blocks, dropped, sampling, [], late
 
     def classify(self, text):
         """How far an error reaches: `fatal`, `poisoned` or `recoverable`, by the order's lists."""
@@ -373,12 +376,12 @@ class Timer:
         Settled: the shortest groups of two windows in a row agree. What interrupts a group only makes it longer.
         """
         warmup_ms = self.measure.warmup_ms if warmup_ms is None else warmup_ms
-        began, before = time.monotonic(), None
+        began, before, size = time.monotonic(), None, 1
         while True:
             shortest = None
             for _ in range(WINDOW):
                 group = time.perf_counter()
-                for _ in range(3):
+                for _ in range(size):
                     reset()
                     call()
                 self.interface.synchronize()
@@ -388,12 +391,14 @@ class Timer:
                     return
             if before is not None and abs(shortest - before) <= AGREEMENT * before:
                 return
-            before = shortest
+            # Calls of which many fit into the time are grouped, so that waiting for them is not what is looked at.
+            before, size = (shortest, size) if size > 1 or shortest * 300.0 > warmup_ms else (None, 3)
 
     def host_us(self, call, reset=lambda: None):
-        """Microseconds that the host needs to queue one call on an idle card: the median of five."""
-        times = []
-        for _ in range(5):
+        """Microseconds that the host needs to queue a call on an idle card: the median of five, of fewer long ones."""
+        times, first = [], time.perf_counter()
+        # Long calls are not called five times for it.
+        while len(times) < 5 and (not times or time.perf_counter() - first < 0.1):
             reset()
             self.interface.synchronize()
             began = time.perf_counter()

@@ -3,9 +3,12 @@
 import math
 import random
 import statistics
+import time
 from types import SimpleNamespace
 
 import pytest
+import torch
+from torch import card
 
 from switchback_probe import gate, sampling, summary, sustained
 
@@ -63,9 +66,9 @@ def test_the_first_flush_of_a_process_does_not_cost_its_case_samples(cell):
 
 
 def test_a_warm_cache_is_not_flushed(cell):
-    """The flush is 3 us of `zero_` on this card and lies between direct samples, not in them."""
+    """A flush is an error on this card."""
     for choice in ("direct", "gated"):
-        run = cell(NODE, timer=choice, cache_state="warm")
+        run = cell(NODE, timer=choice, cache_state="warm", env={"FAKE_NO_FLUSH": "1"})
         assert run.status == 0, run.log
         assert {row["timer"] for row in run.rows()} == {choice}
         assert all(len(flat(row)) >= 3 for row in run.rows())
@@ -163,7 +166,7 @@ def test_time_that_is_up_ends_a_case_that_has_the_fewest_blocks():
     budget, blocks = sampling.Sampling(measure, 1), []
     while not budget.enough([blocks]):
         blocks.append([1.0])
-    assert (budget.reason, len(blocks)) == ("time", summary.BATCHES)
+    assert (budget.reason, len(blocks), budget.standard_error_pct) == ("time", sampling.FEWEST, None)
 
 
 def test_the_gate_is_a_clock_meter(cell):
@@ -182,7 +185,18 @@ def test_a_back_end_without_a_spinning_kernel_fills_a_buffer_instead(cell):
         assert row["latency_us"] == pytest.approx(KERNEL_US, abs=1e-6)
 
 
-def test_a_sustained_row_says_so_and_drops_what_came_before_it_settled(cell):
+def test_what_came_before_a_turn_settled_is_dropped():
+    began = time.monotonic()
+
+    def call():
+        card.enqueue(50.0 if time.monotonic() - began < 0.02 else 6.0)
+
+    turn = sustained.take(torch.cuda, call, lambda: None, lambda: None, 6.0, turn_ms=200.0)
+    # 50 us in the first tenth of the turn; later ones are 6 us and what the host came too late for.
+    assert turn.times_us and max(turn.times_us) < 40.0 and turn.clock_mhz is None
+
+
+def test_a_sustained_row_says_so(cell):
     run = cell("test_softmax.py::test_softmax", timer="auto", regime="sustained", turn_ms=20.0)
     assert run.status == 0, run.log
     for row in run.rows():
