@@ -189,11 +189,12 @@ def test_what_came_before_a_turn_settled_is_dropped():
     began = time.monotonic()
 
     def call():
-        card.enqueue(50.0 if time.monotonic() - began < 0.02 else 6.0)
+        card.enqueue(1234.5 if time.monotonic() - began < 0.02 else 6.0)
 
     turn = sustained.take(torch.cuda, call, lambda: None, lambda: None, 6.0, turn_ms=200.0)
-    # 50 us in the first tenth of the turn; later ones are 6 us and what the host came too late for.
-    assert turn.times_us and max(turn.times_us) < 40.0 and turn.clock_mhz is None
+    # The calls of the first tenth of the turn are not there; what the host came too late for has a time of its own.
+    assert turn.times_us and turn.clock_mhz is None
+    assert not any(abs(one - 1234.5) < 1e-3 for one in turn.times_us)
 
 
 def test_a_sustained_row_says_so(cell):
