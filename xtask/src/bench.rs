@@ -1,5 +1,6 @@
 //! Speed, as ratios within one run: machines are noisy, two programs side by side on the same files less so.
 
+mod coordinator;
 mod linear;
 mod plan;
 mod resume;
@@ -34,11 +35,14 @@ pub fn run(root: &Path, wanted: &[&str]) -> anyhow::Result<()> {
     if let ["judge", options @ ..] = wanted {
         return crate::bench_judge::run(options);
     }
+    if let ["coordinator", options @ ..] = wanted {
+        return coordinator::run(root, options.first().copied());
+    }
     if let ["resume", options @ ..] = wanted {
         return resume::run(root, options.first().copied());
     }
     if let Some(unknown) = wanted.iter().find(|name| !["ir", "events", "plan"].contains(name)) {
-        bail!("`{unknown}` is no benchmark; there are: ir, events, plan, judge, resume");
+        bail!("`{unknown}` is no benchmark; there are: ir, events, plan, judge, resume, coordinator");
     }
     if wanted == ["plan"] {
         // Simulated time is the same in every build.

@@ -19,9 +19,13 @@ usage: cargo xtask <task>
   ci [STEP…]        format, lints, docs, all Rust and Python tests (installs what they need)
   gpu [--flaggems-dir DIR] [--python PATH]
                     what needs a card: both GPU suites under a real switch, checked
+  gpu --campaign --cards N[,N…] [--flaggems-dir DIR] [--python PATH] [--ops-file FILE] [--rounds N] [--suite cpu] [--out DIR]
+                    the same operators on each number of cards: makespan, card seconds, idle share, speed-up
   kills [--kills N] [--seed N]
                     campaigns on two virtual cards that are killed at random moments (200) and must not mind
   bench [ir|events|plan] ratios against the shell or a plain reader, both sides within one run
+  bench coordinator [OPERATORS]
+                    processor time and memory of a coordinator with 8 cards and 500 operators of simulated cells
   bench resume [OPERATORS]
                     how long 100,000 finished cells take until the next one is known, with and without index
   bench judge [--campaigns N] [--seed N]

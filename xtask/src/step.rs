@@ -31,12 +31,20 @@ impl<'a> Step<'a> {
     ///
     /// # Errors
     /// It cannot be started, or ends with another status than 0.
-    pub fn run(mut self) -> anyhow::Result<()> {
+    pub fn run(self) -> anyhow::Result<()> {
+        self.ended_with(&[0])
+    }
+
+    /// The same, where other statuses than 0 are no failure.
+    ///
+    /// # Errors
+    /// It cannot be started, or ends with a status that is not among them.
+    pub fn ended_with(mut self, good: &[i32]) -> anyhow::Result<()> {
         println!("== {}: {}", self.name, self.shown);
         let start = Instant::now();
         let status = self.command.status().with_context(|| format!("cannot start `{}`", self.shown))?;
         println!("== {}: {:.0} s", self.name, start.elapsed().as_secs_f64());
-        if !status.success() {
+        if !status.code().is_some_and(|code| good.contains(&code)) {
             bail!("{}: `{}` ended with {status}", self.name, self.shown);
         }
         Ok(())

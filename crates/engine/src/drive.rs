@@ -114,6 +114,8 @@ struct Driver<'a> {
     /// When cards last asked for blocks; none if something has changed since.
     pulled: Option<Instant>,
     done: usize,
+    /// Cells that are needed in all, as far as it is known.
+    total: usize,
     asked: usize,
 }
 
@@ -156,6 +158,7 @@ impl<'a> Driver<'a> {
             start: Instant::now(),
             pulled: None,
             done,
+            total: 0,
             asked: 0,
         };
         it.reopen_all();
@@ -247,17 +250,30 @@ impl<'a> Driver<'a> {
         }
     }
 
+    /// Looks at all operators again.
     fn reopen_all(&mut self) {
-        self.roles = Roles::of(&self.campaign.request, &self.campaign.screened);
+        self.recast();
+        for operator in 0..self.names.len() {
+            self.reopen(operator);
+        }
+    }
+
+    /// Who is measured, now that more is known of some operator; returns the roles that were.
+    fn recast(&mut self) -> Roles {
+        let roles = Roles::of(&self.campaign.request, &self.campaign.screened);
+        self.total = schedule::total_cells(
+            &self.campaign.request,
+            self.campaign.suite.tunes(),
+            &self.campaign.screened,
+            &self.campaign.rounds,
+        );
         if self.campaign.request.fixed {
             self.fixed = (0..)
                 .zip(self.campaign.partition(&self.costs, self.seats.len()).unwrap_or_default())
                 .flat_map(|(place, (operators, _))| operators.into_iter().map(move |name| (name, place)))
                 .collect();
         }
-        for operator in 0..self.names.len() {
-            self.reopen(operator);
-        }
+        std::mem::replace(&mut self.roles, roles)
     }
 
     fn reopen(&mut self, operator: usize) {
@@ -369,13 +385,7 @@ impl<'a> Driver<'a> {
             &cell,
             &seat.card,
         )?;
-        let total = schedule::total_cells(
-            &campaign.request,
-            campaign.suite.tunes(),
-            &campaign.screened,
-            &campaign.rounds,
-        );
-        self.observer.cell_started(&cell, &seat.card.card, phase, self.done, total);
+        self.observer.cell_started(&cell, &seat.card.card, phase, self.done, self.total);
         let started = self
             .executor
             .start(&attempt.order_path())
@@ -434,9 +444,17 @@ impl<'a> Driver<'a> {
                 }
                 let screened = self.campaign.screen_if_ready(&cell.operator, self.observer)?;
                 let fell_back = self.campaign.look_at_proofs(&cell.operator, self.observer)?;
-                if self.campaign.allot_rounds()? || screened || fell_back {
+                if self.campaign.allot_rounds()? {
                     self.reopen_all();
                     return Ok(());
+                }
+                if screened || fell_back {
+                    let before = self.recast();
+                    for other in 0..self.names.len() {
+                        if self.roles.differ(&before, &self.names[other]) {
+                            self.reopen(other);
+                        }
+                    }
                 }
             }
         }

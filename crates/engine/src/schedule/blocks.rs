@@ -41,6 +41,15 @@ impl Roles {
     }
 }
 
+impl Roles {
+    /// True if an operator's role is another than it was.
+    #[must_use]
+    pub fn differ(&self, before: &Self, operator: &str) -> bool {
+        self.measured.contains(operator) != before.measured.contains(operator)
+            || self.naive.contains(operator) != before.naive.contains(operator)
+    }
+}
+
 /// What blocks are asked of.
 #[derive(Clone, Copy)]
 pub struct Standings<'a> {
