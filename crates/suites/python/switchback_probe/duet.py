@@ -9,6 +9,7 @@ from .compare import ComparedOutputs, Snapshot
 from .duet_timer import DuetTimer
 from .outputs import seed_all, seed_of, tensors_in
 from .protocol import error_text
+from .timer import resetter
 
 
 class Duet:
@@ -23,6 +24,7 @@ class Duet:
         """The side in whose turn an error came up; None where no side had its turn."""
         self._launched = {}
         self._faults = []
+        self._snapshot = None
 
     def untimed_pass(self, case, operator, call, inputs=(), changes_inputs=False):
         """Call once a side: compile, record launches, keep outputs to be compared; returns side A's result."""
@@ -33,6 +35,7 @@ class Duet:
         tensors = tensors_in(inputs)
         snapshot = Snapshot.of(tensors) if changes_inputs else None
         before = versions(tensors)
+        self._snapshot = snapshot
         comparison = self.outputs.begin(case, snapshot)
 
         def restore():
@@ -69,13 +72,28 @@ class Duet:
     def time(self, case, operator, call, grad_to_none=None):
         """Time both sides in blocks, then prove; returns `{side: Timed}`."""
         self.failing = None
+        restore = self._restore()
+        forget = resetter(grad_to_none)
+
+        def reset():
+            forget()
+            restore()
+
         try:
             with self.sides.focus():
-                timed = self._turn(lambda: self.timer.time(case, operator, call, grad_to_none))
+                timed = self._turn(lambda: self.timer.time(case, operator, call, reset, restore))
             self._prove(case, operator, call)
         finally:
             self.sides.to(self.sides.first)
         return timed
+
+    def _restore(self):
+        """What puts back, before each timed call, the inputs that the operator writes into."""
+        snapshot = self._snapshot
+        if snapshot is None:
+            return lambda: None
+        memory = self.session.timer.memory()
+        return lambda: snapshot.restore(memory)
 
     def wall(self, case, sample):
         """The same of a benchmark that times by wall clock; `sample()` gives microseconds."""
@@ -135,9 +153,11 @@ class Duet:
             seed_all(seed)
             return call()
 
+        restore = self._restore()
         for side in self.sides.order:
             self.sides.to(side)
             try:
+                restore()
                 _, launches, _ = session.launches.record(seeded)
                 session.synchronize()
             except Exception as error:

@@ -16,7 +16,7 @@ from .protocol import say
 from .rows import label
 from .sampling import Sampling
 from .summary import BATCHES, by_position, interquartile_mean
-from .timer import HOST_SHARE, CaptureFailed, Timed, resetter
+from .timer import HOST_SHARE, CaptureFailed, Timed
 
 MOST_SETTLING = 3
 """Calls that may be discarded after a change of side."""
@@ -49,10 +49,13 @@ class DuetTimer:
         """How to measure."""
         return self.session.order.measure
 
-    def time(self, case, operator, call, grad_to_none=None):
-        """Time a case on both sides with the timer that was asked for, or the next one that works; `{side: Timed}`."""
+    def time(self, case, operator, call, reset, restore):
+        """Time a case on both sides with the timer that was asked for, or the next one that works; `{side: Timed}`.
+
+        `reset` comes before each call, `restore`, the part of it that puts inputs back, before each replay of a graph.
+        """
         timer, asked = self.session.timer, self.measure.timer
-        reset, reason, never_gated, dropped = resetter(grad_to_none), None, False, 0
+        reason, never_gated, dropped = None, False, 0
         self._begin(case)
         timer.prepare()
         if self.measure.regime == "sustained":
@@ -61,7 +64,7 @@ class DuetTimer:
             reason = timer.capture_refusal(operator)
             if reason is None:
                 try:
-                    return self._graph(case, call, reset)
+                    return self._graph(case, call, reset, restore)
                 except CaptureFailed as error:
                     reason = timer.capture_failed(case, error)
             else:
@@ -116,7 +119,7 @@ class DuetTimer:
         self._gate = timer.new_gate()
         return self._timed("gated", dict.fromkeys(self.sides.names, call), reset, host_us)
 
-    def _graph(self, case, call, reset):
+    def _graph(self, case, call, reset, restore):
         timer, graphs, host_us = self.session.timer, {}, {}
         try:
             for side in self.sides.order:
@@ -129,10 +132,10 @@ class DuetTimer:
             if timer.gate_fault() is None:
                 self._gate = timer.new_gate()
             try:
-                found = self._timed("graph", replays, lambda: None, host_us)
+                found = self._timed("graph", replays, restore, host_us)
             except GateOpen as error:
                 self._gate = None  # what this host gives is what there is
-                found = self._timed("graph", replays, lambda: None, host_us)
+                found = self._timed("graph", replays, restore, host_us)
                 for timed in found.values():
                     timed.reason, timed.host_bound, timed.dropped = str(error), True, error.dropped
         except Exception as error:

@@ -5,39 +5,31 @@ would be compiled under the switch, and take the host longer than the call that 
 Triton's driver. Invariant: what clears the cache is the same on both sides.
 """
 
-import ctypes
-
 from . import compat
 
 
 class Flush:
     """The buffer and how it is written."""
 
-    def __init__(self, triton, interface):
+    def __init__(self, triton, memory):
         self.triton = triton
-        self.interface = interface
+        self.memory = memory
         self.buffer = compat.empty_cache(triton)
-        self._memset = None
         self._size = int(self.buffer.numel()) * int(self.buffer.element_size())
-        try:
-            target = compat.target_backend(triton)
-            if not target.startswith("cuda"):
-                raise OSError(f"no way past torch is known for `{target}`")
-            memset = ctypes.CDLL("libcuda.so.1").cuMemsetD8Async
-            memset.argtypes = [ctypes.c_uint64, ctypes.c_ubyte, ctypes.c_size_t, ctypes.c_void_p]
-            self._memset = memset
-            self()
-            interface.synchronize()
-            self.detail = f"`cuMemsetD8Async` of {self._size} bytes"
-        except Exception as error:
-            self._memset = None
-            self.detail = f"Triton's own, of {self._size} bytes; not past torch: {error}"
+        self._past_torch = memory.fault is None
+        if self._past_torch:
+            try:
+                self()
+                memory.interface.synchronize()
+                self.detail = f"`cuMemsetD8Async` of {self._size} bytes"
+                return
+            except Exception as error:
+                self._past_torch, memory.fault = False, str(error)
+        self.detail = f"Triton's own, of {self._size} bytes; not past torch: {memory.fault}"
 
     def __call__(self):
         """Queue one flush."""
-        if self._memset is None:
+        if self._past_torch:
+            self.memory.clear(self.buffer.data_ptr(), self._size)
+        else:
             compat.clear_cache(self.triton, self.buffer)
-            return
-        status = self._memset(self.buffer.data_ptr(), 0, self._size, self.interface.current_stream().cuda_stream)
-        if status != 0:
-            raise RuntimeError(f"`cuMemsetD8Async` gave status {status}")

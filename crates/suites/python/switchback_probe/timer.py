@@ -11,6 +11,7 @@ import time
 
 from . import compat, sustained
 from . import gate as gates
+from .driver_memory import DriverMemory
 from .flush import Flush
 from .gate import Gate, GateOpen
 from .protocol import error_text, say
@@ -66,6 +67,7 @@ class Timer:
         self.session = session
         self.poisoned = None
         self._flush = None
+        self._memory = None
 
     @property
     def measure(self):
@@ -139,10 +141,16 @@ class Timer:
             self.flush()
             self.interface.synchronize()
 
+    def memory(self):
+        """The card's memory past torch."""
+        if self._memory is None:
+            self._memory = DriverMemory(self.session.triton, self.interface)
+        return self._memory
+
     def buffer(self):
         """What clears the cache, made when it is first needed."""
         if self._flush is None:
-            self._flush = Flush(self.session.triton, self.interface)
+            self._flush = Flush(self.session.triton, self.memory())
             self.session.events.capability("flush", True, self._flush.detail)
         return self._flush
 
