@@ -219,7 +219,7 @@ class DuetTimer:
         affordable = int(self.measure.sample_ms * 1000.0 / (BATCHES * max(cost_us, 1e-3))) - settling
         length = max(1, min(most, affordable))
         if gate is not None:
-            length = min(length, gate.most_samples())
+            length = max(1, min(length, gate.most_samples() - settling))
         count = len(self.session.compiles.forms)
         try:
             blocks, clocks, order, sampling = self._blocks(take, length, settling)

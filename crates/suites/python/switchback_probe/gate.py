@@ -81,7 +81,7 @@ class Gate:
                 return block.read(self._spin)
             block.wait()
             self.dropped += length
-            self.sample_us = min(MOST_US / length, 2 * self.sample_us)
+            self.sample_us = max(self.sample_us, min(MOST_US / length, 2 * self.sample_us))
         raise GateOpen(
             f"no gate held, up to {self.sample_us * length:.0f} us for {length} calls in a row", self.dropped
         )
