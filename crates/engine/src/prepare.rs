@@ -7,6 +7,7 @@ use switchback_device::Backend;
 use switchback_model::conditions::Conditions;
 use switchback_model::finding::Finding;
 use switchback_model::operator::OperatorSpec;
+use switchback_model::order::Regime;
 use switchback_model::side::{Pairing, Side};
 use switchback_model::switch::Switch;
 use switchback_model::verdict::ScreenVerdict;
@@ -166,6 +167,12 @@ pub fn prepare(ask: Ask, program: &Path) -> Result<Prepared, EngineError> {
             ));
         }
     };
+    if ask.measure.regime == Regime::Sustained && !suite.sustains() {
+        return Err(EngineError::usage(
+            format!("suite `{}` has no `sustained` regime", ask.suite),
+            "what settles is a card; the processor's suite measures bursts",
+        ));
+    }
     let pairing_falls_back =
         ask.pairing.is_none() && pairing == Pairing::Duet && pairings.contains(&Pairing::Process);
     let takes_dtypes = offered

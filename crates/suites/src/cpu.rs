@@ -77,6 +77,10 @@ impl Suite for Cpu {
         self.command("cell")
     }
 
+    fn sustains(&self) -> bool {
+        false
+    }
+
     fn pairings(&self) -> &'static [Pairing] {
         &[Pairing::Duet, Pairing::Process]
     }

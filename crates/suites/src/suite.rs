@@ -240,6 +240,11 @@ pub trait Suite {
     /// already in the command, below what the suite itself must set (caches, module path).
     fn cell_command(&self, request: &CellRequest<'_>) -> Command;
 
+    /// True if it can give each side a card for so long that the card settles; so it is unless a suite says otherwise.
+    fn sustains(&self) -> bool {
+        true
+    }
+
     /// The pairings it can do, the preferred one first.
     fn pairings(&self) -> &'static [Pairing];
 

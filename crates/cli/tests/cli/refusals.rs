@@ -35,6 +35,8 @@ fn usage() {
             &with(&["--sample-ms", "nan"]),
             &with(&["--blocks", "0"]),
             &with(&["--allow", "nonsense"]),
+            &with(&["--regime", "sustained"]),
+            &with(&["--case-precision", "nan"]),
             &with(&["--backend", "cude"]),
             &["ab", "--suite", "command", "--command", "true", "--switch", "X"],
             &["run", "relu", "--cell-timeout", "0"],
