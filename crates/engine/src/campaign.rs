@@ -1,14 +1,16 @@
 //! A campaign that is open: its folder, what is done in it, what that decides. Running cells is left to `drive`.
 
+mod rounds;
+mod screening;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use switchback_device::Backend;
 use switchback_model::cell::{CellKey, Purpose};
 use switchback_model::conditions::Conditions;
 use switchback_model::report::Report;
-use switchback_model::side::{Pairing, Side};
-use switchback_model::verdict::ScreenVerdict;
-use switchback_stats::input::{CaseInput, OperatorInput};
+use switchback_model::side::Side;
+use switchback_stats::input::CaseInput;
 use switchback_stats::judgement::ControlsSummary;
 use switchback_store::campaign_dir::{CampaignDir, CampaignLock};
 use switchback_suites::suite::Suite;
@@ -17,14 +19,12 @@ use crate::calibration::{self, Calibration};
 use crate::cards;
 use crate::error::EngineError;
 use crate::evidence::{DigestCache, Evidence};
-use crate::measure::{MeasuredCase, RoundEvidence, measured_cases};
 use crate::observer::{Observer, Phase};
 use crate::plan;
-use crate::request::{Goal, Request, RequestCard};
-use crate::rounds::{Rounds, joined};
+use crate::request::{Request, RequestCard};
+use crate::rounds::Rounds;
 use crate::schedule::costs::Costs;
 use crate::schedule::{self, ScreenedOperators};
-use crate::screen::{Again, Screened, screen};
 use crate::state::{Attempt, Standing, State};
 
 /// A campaign that is open in this process.
@@ -217,122 +217,6 @@ impl Campaign {
         Some(Calibration::new(report, controls))
     }
 
-    /// Decides who gets another round, once all rounds that the decision takes are there; true if something was decided.
-    pub(crate) fn allot_rounds(&mut self) -> Result<bool, EngineError> {
-        // Operators are still to be screened, and with them the controls to be drawn: nobody is measured yet.
-        if self.request.precision.is_none() || self.next().is_some_and(|(_, phase)| phase < Phase::Measure) {
-            return Ok(false);
-        }
-        let measured = schedule::measured(&self.request, &self.screened);
-        let before = self.rounds.clone();
-        let mut rounds = self.rounds.clone();
-        let request = self.request.clone();
-        let state = self.state.clone();
-        let pairings = rounds.clone();
-        let decided = rounds.advance(
-            &request,
-            &measured,
-            |operator, number| schedule::progress(&state, operator, number, pairings.pairing(operator)),
-            |operator, number| self.rounds_input(operator, number, pairings.pairing(operator)),
-        );
-        self.rounds = rounds;
-        decided.map(|()| self.rounds != before)
-    }
-
-    /// An operator whose duet is not proven, or could not be run, is measured one process a side from here on; true if
-    /// that was found now.
-    ///
-    /// A fold over what is on disk: any duet round that is not proven decides, whichever came first.
-    pub(crate) fn look_at_proofs(
-        &mut self,
-        operator: &str,
-        observer: &mut dyn Observer,
-    ) -> Result<bool, EngineError> {
-        if !self.request.pairing_falls_back || self.request.goal != Goal::Ab {
-            return Ok(false);
-        }
-        for round in 1..=self.request.most_rounds() {
-            let key = (operator.to_owned(), round);
-            if self.rounds.fell_back(operator).is_some() || self.proven.contains(&key) {
-                continue;
-            }
-            let reason = if schedule::is_failed_round(&self.state, operator, round, Pairing::Duet) {
-                Some(format!("round {round} with both sides in one process left no rows"))
-            } else {
-                let Some(cases) = self.round_cases_of(operator, round, Pairing::Duet)? else { continue };
-                cases
-                    .iter()
-                    .find_map(|case| case.unproven.as_ref().map(|reason| format!("{}, {reason}", case.case)))
-            };
-            let Some(reason) = reason else {
-                self.proven.insert(key);
-                continue;
-            };
-            observer.note(&format!(
-                "{operator}: one process a side from here on; its duet is not proven: {reason}"
-            ));
-            self.rounds.fall_back(operator, reason);
-            return Ok(true);
-        }
-        Ok(false)
-    }
-
-    /// One round's cases, if the round is whole and its operator screened.
-    fn round_cases_of(
-        &mut self,
-        operator: &str,
-        round: u32,
-        pairing: Pairing,
-    ) -> Result<Option<Vec<MeasuredCase>>, EngineError> {
-        let Some(attempts) = self.state.round(operator, round, pairing) else { return Ok(None) };
-        let dirs: Vec<_> = attempts.iter().map(|attempt| attempt.dir.clone()).collect();
-        let evidence = dirs
-            .iter()
-            .map(|dir| Evidence::read(dir, &self.dir.ir_dir(), &mut self.digests))
-            .collect::<Result<Vec<_>, _>>()?;
-        let (Some(a), Some(screened)) = (evidence.first(), self.screened.get(operator)) else {
-            return Ok(None);
-        };
-        let view = RoundEvidence { round, a, b: evidence.get(1).unwrap_or(a) };
-        let screens = Side::BOTH.map(|side| self.screen_evidence.get(&(operator.to_owned(), side)));
-        Ok(Some(measured_cases(&[view], pairing, screened, screens)))
-    }
-
-    /// The judge's view of an operator's rounds 1 to `number`; each round is read once.
-    fn rounds_input(
-        &mut self,
-        operator: &str,
-        number: u32,
-        pairing: Pairing,
-    ) -> Result<OperatorInput, EngineError> {
-        for round in 1..=number {
-            let key = (operator.to_owned(), round, pairing == Pairing::Duet);
-            if self.round_cases.contains_key(&key) {
-                continue;
-            }
-            if let Some(cases) = self.round_cases_of(operator, round, pairing)? {
-                self.round_cases.insert(key, cases.into_iter().map(|case| case.input).collect());
-            }
-        }
-        let read: Vec<&[CaseInput]> = (1..=number)
-            .filter_map(|round| {
-                let key = (operator.to_owned(), round, pairing == Pairing::Duet);
-                self.round_cases.get(&key).map(Vec::as_slice)
-            })
-            .collect();
-        Ok(OperatorInput {
-            operator: operator.to_owned(),
-            all_identical: self
-                .screened
-                .get(operator)
-                .is_some_and(|it| it.verdict == ScreenVerdict::NoIrDiff),
-            process_paired: pairing == Pairing::Process,
-            order_shuffled: self.suite.shuffles_cases(),
-            cases: joined(&read),
-            ..OperatorInput::default()
-        })
-    }
-
     pub(crate) fn done_cells(&self) -> usize {
         self.state
             .cells()
@@ -373,99 +257,6 @@ impl Campaign {
             }
         }
         Ok(())
-    }
-
-    /// Screens operators whose cells are all there.
-    fn screen_what_is_ready(&mut self, observer: &mut dyn Observer) -> Result<(), EngineError> {
-        if self.request.goal == Goal::Run {
-            return Ok(());
-        }
-        let names: Vec<String> =
-            self.request.operators.iter().map(|operator| operator.operator.clone()).collect();
-        for name in names {
-            self.screen_if_ready(&name, observer)?;
-        }
-        Ok(())
-    }
-
-    /// Screens one operator if its cells are all there and it is not yet; true if it was now.
-    pub(crate) fn screen_if_ready(
-        &mut self,
-        name: &str,
-        observer: &mut dyn Observer,
-    ) -> Result<bool, EngineError> {
-        if self.request.goal == Goal::Run
-            || schedule::is_screened(&self.screened, name)
-            || !self.is_ready(name)
-        {
-            return Ok(false);
-        }
-        let mut evidence = Vec::new();
-        for side in Side::BOTH {
-            let read = match self.state.standing(name, Purpose::Screen(side)) {
-                Standing::Done(attempt) | Standing::Failed(attempt) => {
-                    let dir = attempt.dir.clone();
-                    Some(Evidence::read(&dir, &self.dir.ir_dir(), &mut self.digests)?)
-                }
-                Standing::Open => None,
-            };
-            evidence.push(read);
-        }
-        let mut screened = screen(evidence[0].as_ref(), evidence[1].as_ref(), None);
-        if screened.rests_on_a_stage() && self.suite.doubts_its_compiler() {
-            screened = self.held_against_another(name, screened, &evidence)?;
-        }
-        if screened.again == Again::Wanted {
-            self.screened.insert(name.to_owned(), screened);
-            return Ok(false);
-        }
-        observer.screened(name, screened.verdict, screened.first_stage.as_deref());
-        self.screened.insert(name.to_owned(), screened);
-        for (side, evidence) in Side::BOTH.into_iter().zip(evidence) {
-            if let Some(evidence) = evidence {
-                self.screen_evidence.insert((name.to_owned(), side), evidence);
-            }
-        }
-        Ok(true)
-    }
-
-    /// Compares again what differs in a stage, with another compilation of one side in other caches: what tuning launched
-    /// in the end or, in a suite without tuners, a cell that is there for it.
-    fn held_against_another(
-        &mut self,
-        operator: &str,
-        once: Screened,
-        evidence: &[Option<Evidence>],
-    ) -> Result<Screened, EngineError> {
-        let tunes = self.request.tunes(operator, self.suite.tunes());
-        let side = if tunes { self.request.tune_on } else { Side::A };
-        let purpose = if tunes { Purpose::Tune(side) } else { Purpose::Again(side) };
-        let again = if tunes { Again::NotNeeded } else { Again::Ran };
-        match self.state.standing(operator, purpose) {
-            Standing::Done(attempt) => {
-                let dir = attempt.dir.clone();
-                let second = Evidence::read(&dir, &self.dir.ir_dir(), &mut self.digests)?;
-                let twice = screen(evidence[0].as_ref(), evidence[1].as_ref(), Some((side, &second)));
-                Ok(Screened { again, ..twice })
-            }
-            Standing::Failed(_) => {
-                let mut once = Screened { again, ..once };
-                once.reasons.push(format!("side {side} was compiled once only: the second time failed"));
-                Ok(once)
-            }
-            Standing::Open if tunes => Ok(once),
-            Standing::Open => Ok(Screened { again: Again::Wanted, ..once }),
-        }
-    }
-
-    fn is_ready(&self, operator: &str) -> bool {
-        let tune = Purpose::Tune(self.request.tune_on);
-        if self.request.tunes(operator, self.suite.tunes()) && self.state.is_failed(operator, tune) {
-            return true;
-        }
-        let screens = Side::BOTH.map(|side| self.state.standing(operator, Purpose::Screen(side)));
-        matches!(screens, [Standing::Failed(_), _])
-            || (matches!(screens[0], Standing::Done(_)) && !matches!(screens[1], Standing::Open))
     }
 
     /// Dtypes that an operator takes, as the suite's listing told; empty where it did not.
