@@ -152,6 +152,8 @@ fn coordinator_and_supervisor_killed_at_once_leave_a_campaign_that_goes_on() {
     sandbox.hold("same screen_B");
     let running = sandbox.start(&arguments);
     let [cell, supervisor, left] = sandbox.holding();
+    // At once: between two signals the supervisor could still see the coordinator go, and end what the cell left behind.
+    kill_process(supervisor, Signal::STOP).unwrap();
     running.signal(Signal::KILL);
     kill_process(supervisor, Signal::KILL).unwrap();
     drop(running);
