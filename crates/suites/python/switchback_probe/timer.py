@@ -233,7 +233,7 @@ class Timer:
 
     def ungated(self, call, reset, length):
         """A block of calls with nothing to wait behind, read."""
-        return gates.queue(self.interface, call, reset, self.flush, length).read()
+        return gates.queue(self.interface, call, reset, self.flush, length, ask=False).read()
 
     def sustained(self, call, reset):
         """The calls of turns in which the card settles."""
