@@ -34,15 +34,7 @@ pub fn run(args: &RescoreArgs, volume: Volume) -> anyhow::Result<ExitCode> {
     exports::write(&campaign, &report)?;
 
     let changes = rescore::changes(&former, &report);
-    for change in &changes {
-        session::print(&format!(
-            "{}  {}: {} → {}",
-            one_line(&change.operator),
-            change.what,
-            change.before,
-            change.now
-        ));
-    }
+    print_changes(&changes);
     let known = former.screen.len().max(former.judged.len()) as u64;
     session::print(&match (known, changes.len() as u64) {
         (0, _) => "no former table to compare with; the tables were written".to_owned(),
@@ -68,15 +60,7 @@ pub fn run(args: &RescoreArgs, volume: Volume) -> anyhow::Result<ExitCode> {
 /// A screening of the scripts: its table, by the code that lies beside it.
 fn of_scripts(screen: &ScriptScreen, volume: Volume) -> anyhow::Result<ExitCode> {
     let it = scripts::rescore(screen)?;
-    for change in &it.changes {
-        session::print(&format!(
-            "{}  {}: {} → {}",
-            one_line(&change.operator),
-            change.what,
-            change.before,
-            change.now
-        ));
-    }
+    print_changes(&it.changes);
     let operators = count(it.operators as u64, "operator", "operators");
     session::print(&match it.changes.len() as u64 {
         0 => format!("no verdict changed, of {operators}"),
@@ -89,4 +73,17 @@ fn of_scripts(screen: &ScriptScreen, volume: Volume) -> anyhow::Result<ExitCode>
         anstream::eprintln!("note: the former table is kept: {}", it.kept);
     }
     Ok(ExitCode::Success)
+}
+
+/// Verdicts that are others than the tables said, a line each.
+fn print_changes(changes: &[rescore::Change]) {
+    for change in changes {
+        session::print(&format!(
+            "{}  {}: {} → {}",
+            one_line(&change.operator),
+            change.what,
+            change.before,
+            change.now
+        ));
+    }
 }

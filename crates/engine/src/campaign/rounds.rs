@@ -25,12 +25,11 @@ impl Campaign {
         let mut rounds = self.rounds.clone();
         let request = self.request.clone();
         let state = self.state.clone();
-        let pairings = rounds.clone();
         let decided = rounds.advance(
             &request,
             &measured,
-            |operator, number| schedule::progress(&state, operator, number, pairings.pairing(operator)),
-            |operator, number| self.rounds_input(operator, number, pairings.pairing(operator)),
+            |operator, number| schedule::progress(&state, operator, number, before.pairing(operator)),
+            |operator, number| self.rounds_input(operator, number, before.pairing(operator)),
         );
         self.rounds = rounds;
         decided.map(|()| self.rounds != before)
