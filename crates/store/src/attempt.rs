@@ -199,12 +199,18 @@ impl AttemptDir {
         atomic::read_json_if_there(&self.outcome_path())
     }
 
+    /// `run_identity.json`.
+    #[must_use]
+    pub fn identity_path(&self) -> PathBuf {
+        self.path.join("run_identity.json")
+    }
+
     /// Writes conditions and identity.
     ///
     /// # Errors
     /// The folder cannot be written.
     pub fn write_identity(&self, identity: &RunIdentity) -> Result<(), StoreError> {
-        atomic::write_json(&self.path.join("run_identity.json"), identity)
+        atomic::write_json(&self.identity_path(), identity)
     }
 
     /// Reads conditions and identity.
@@ -212,7 +218,7 @@ impl AttemptDir {
     /// # Errors
     /// They are there and damaged.
     pub fn identity(&self) -> Result<Option<RunIdentity>, StoreError> {
-        atomic::read_json_if_there(&self.path.join("run_identity.json"))
+        atomic::read_json_if_there(&self.identity_path())
     }
 
     /// Reads the events.

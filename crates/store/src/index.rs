@@ -1,10 +1,12 @@
-//! `campaign.db`: what the attempts' outcomes said when they were last read, so that a campaign of a hundred thousand cells
-//! opens in seconds.
+//! `campaign.db`: what the attempts' outcomes said when they were last read, and whether duet rounds were found proven
+//! (`proofs`), so that a campaign of a hundred thousand cells opens in seconds.
 //!
 //! Never the truth. An entry counts only while cell and outcome are the very files that it was made of (inode, size, time of the
 //! last change) and its own digest holds; everything else is read from the disk and entered anew. So the database may be deleted,
 //! damaged, of another campaign or of another machine, and nothing changes but the time that opening takes. Where it
 //! cannot be written, there is none.
+
+mod proofs;
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -21,11 +23,13 @@ use crate::attempt::{self, AttemptDir};
 use crate::campaign_dir::CampaignDir;
 use crate::error::StoreError;
 
+pub use proofs::Look;
+
 /// The file, at the top of the campaign's folder.
 pub const FILE: &str = "campaign.db";
 
 /// Version of the tables and of what is in them; another one is made anew.
-const FORMAT: i64 = 1;
+const FORMAT: i64 = 2;
 
 /// A folder that changed this shortly before it was read may have changed once more without showing it: file systems count
 /// time in ticks. Such an entry is not trusted.
@@ -88,6 +92,9 @@ pub struct Index {
     /// Read from the disk since the last [`Index::save`].
     new: Vec<(String, Entry)>,
     reads: u64,
+    proofs: HashMap<String, proofs::Entry>,
+    /// Found since the last [`Index::save`].
+    new_proofs: Vec<(String, proofs::Entry)>,
 }
 
 impl Index {
@@ -108,7 +115,9 @@ impl Index {
             Err(error)
         });
         match opened {
-            Ok((connection, entries)) => Self { connection: Some(connection), entries, ..Self::default() },
+            Ok((connection, entries, proofs)) => {
+                Self { connection: Some(connection), entries, proofs, ..Self::default() }
+            }
             Err(_) => Self::none(),
         }
     }
@@ -141,13 +150,13 @@ impl Index {
     /// Enters what was read from the disk since the last time; entries of cells that were not asked for are forgotten.
     pub fn save(&mut self) {
         self.entries.clear();
-        let new = std::mem::take(&mut self.new);
-        if new.is_empty() {
+        let (new, proofs) = (std::mem::take(&mut self.new), std::mem::take(&mut self.new_proofs));
+        if new.is_empty() && proofs.is_empty() {
             return;
         }
         // An index that cannot be written is none from now on; what it had is checked against the disk by whoever opens it.
         if let Some(connection) = &mut self.connection
-            && enter(connection, &new).is_err()
+            && enter(connection, &new, &proofs).is_err()
         {
             self.connection = None;
         }
@@ -239,7 +248,9 @@ fn still(
     Ok(Some(recorded))
 }
 
-fn open(path: &Path, owner: &str) -> rusqlite::Result<(Connection, HashMap<String, Entry>)> {
+type Opened = (Connection, HashMap<String, Entry>, HashMap<String, proofs::Entry>);
+
+fn open(path: &Path, owner: &str) -> rusqlite::Result<Opened> {
     let flags =
         OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
@@ -252,11 +263,12 @@ fn open(path: &Path, owner: &str) -> rusqlite::Result<(Connection, HashMap<Strin
     if !is_ours {
         connection.execute_batch(
             "BEGIN IMMEDIATE;
-             DROP TABLE IF EXISTS owner; DROP TABLE IF EXISTS cells;
+             DROP TABLE IF EXISTS owner; DROP TABLE IF EXISTS cells; DROP TABLE IF EXISTS proofs;
              CREATE TABLE owner (campaign TEXT NOT NULL);
              CREATE TABLE cells (cell TEXT PRIMARY KEY, folder TEXT NOT NULL, attempts TEXT NOT NULL,
                                  digest INTEGER NOT NULL) WITHOUT ROWID;",
         )?;
+        connection.execute_batch(proofs::TABLE)?;
         connection.execute("INSERT INTO owner VALUES (?1)", [owner])?;
         connection.execute_batch(&format!("PRAGMA user_version = {FORMAT}; COMMIT;"))?;
     }
@@ -269,10 +281,15 @@ fn open(path: &Path, owner: &str) -> rusqlite::Result<(Connection, HashMap<Strin
             entries.insert(row.get(0)?, entry);
         }
     }
-    Ok((connection, entries))
+    let proofs = proofs::all(&connection)?;
+    Ok((connection, entries, proofs))
 }
 
-fn enter(connection: &mut Connection, new: &[(String, Entry)]) -> rusqlite::Result<()> {
+fn enter(
+    connection: &mut Connection,
+    new: &[(String, Entry)],
+    new_proofs: &[(String, proofs::Entry)],
+) -> rusqlite::Result<()> {
     let transaction = connection.transaction()?;
     {
         let mut insert =
@@ -281,6 +298,7 @@ fn enter(connection: &mut Connection, new: &[(String, Entry)]) -> rusqlite::Resu
             insert.execute((key, &entry.folder, &entry.attempts, entry.digest))?;
         }
     }
+    proofs::enter(&transaction, new_proofs)?;
     transaction.commit()
 }
 
@@ -341,22 +359,22 @@ mod tests {
         }
     }
 
-    struct Place {
-        _folder: tempfile::TempDir,
-        campaign: CampaignDir,
+    pub(super) struct Place {
+        folder: tempfile::TempDir,
+        pub(super) campaign: CampaignDir,
     }
 
-    fn cell(purpose: &str) -> CellKey {
+    pub(super) fn cell(purpose: &str) -> CellKey {
         CellKey { operator: "a/b".into(), purpose: purpose.parse().unwrap() }
     }
 
     impl Place {
         /// A campaign of three cells, one of them with two attempts; all of them lie there for an hour.
-        fn new() -> Self {
+        pub(super) fn new() -> Self {
             let folder = tempfile::tempdir().unwrap();
             let campaign =
                 CampaignDir::create(&folder.path().join("x"), &BTreeMap::from([("a", 1)])).unwrap();
-            let it = Self { _folder: folder, campaign };
+            let it = Self { folder, campaign };
             for (purpose, reason) in [("r1_A", "one"), ("r1_B", "two"), ("r2_A", "three"), ("r2_A", "four")] {
                 it.attempt(purpose).write_outcome(&outcome(reason)).unwrap();
             }
@@ -366,7 +384,7 @@ mod tests {
             it
         }
 
-        fn attempt(&self, purpose: &str) -> AttemptDir {
+        pub(super) fn attempt(&self, purpose: &str) -> AttemptDir {
             attempt::claim(&self.campaign, &cell(purpose)).unwrap().1
         }
 
@@ -375,6 +393,15 @@ mod tests {
             let time = SystemTime::now() - Duration::from_secs(3600);
             let folder = fs::File::open(self.campaign.cell_dir(&cell(purpose))).unwrap();
             folder.set_times(FileTimes::new().set_modified(time)).unwrap();
+        }
+
+        /// A copy of the whole folder.
+        pub(super) fn copied(&self) -> Self {
+            let copy = self.folder.path().join("y");
+            let copied =
+                std::process::Command::new("cp").arg("-a").arg(self.campaign.root()).arg(&copy).status();
+            assert!(copied.unwrap().success());
+            Self { folder: tempfile::tempdir().unwrap(), campaign: CampaignDir::open(&copy).unwrap() }
         }
 
         /// What all cells say, and how many of them were read from the disk for it.
@@ -472,12 +499,7 @@ mod tests {
     fn a_copied_campaign_is_read_from_its_own_disk() {
         let place = Place::new();
         place.read();
-        let copy = place._folder.path().join("y");
-        let copied =
-            std::process::Command::new("cp").arg("-a").arg(place.campaign.root()).arg(&copy).status();
-        assert!(copied.unwrap().success());
-        let copy =
-            Place { _folder: tempfile::tempdir().unwrap(), campaign: CampaignDir::open(&copy).unwrap() };
+        let copy = place.copied();
         assert_eq!(copy.read(), (told(&ALL), 3));
         assert_eq!(copy.read(), (told(&ALL), 0));
     }
