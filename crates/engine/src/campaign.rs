@@ -1,9 +1,10 @@
 //! A campaign that is open: its folder, what is done in it, what that decides. Running cells is left to `drive`.
 
+mod proofs;
 mod rounds;
 mod screening;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use switchback_device::Backend;
 use switchback_model::cell::{CellKey, Purpose};
@@ -27,6 +28,9 @@ use crate::schedule::costs::Costs;
 use crate::schedule::{self, ScreenedOperators};
 use crate::state::{Attempt, Standing, State};
 
+pub use proofs::Aim;
+use proofs::Proofs;
+
 /// A campaign that is open in this process.
 pub struct Campaign {
     /// Its folder.
@@ -46,8 +50,7 @@ pub struct Campaign {
     pub floor: Option<Calibration>,
     pub(crate) controls: Option<ControlsSummary>,
     round_cases: BTreeMap<(String, u32, bool), Vec<CaseInput>>,
-    /// Duet rounds whose proof was looked at and held.
-    proven: BTreeSet<(String, u32)>,
+    proofs: Proofs,
     reference: Option<(CellKey, Conditions)>,
     _lock: Option<CampaignLock>,
 }
@@ -75,9 +78,10 @@ impl Campaign {
         request: Request,
         suite: Box<dyn Suite>,
         backend: &'static Backend,
+        aim: Aim,
     ) -> Result<Self, EngineError> {
         let lock = dir.lock()?;
-        Self::with_lock(dir, request, suite, backend, Some(lock))
+        Self::with_lock(dir, request, suite, backend, aim, Some(lock))
     }
 
     /// Opens a campaign's folder to read it, also while another process works in it.
@@ -89,8 +93,9 @@ impl Campaign {
         request: Request,
         suite: Box<dyn Suite>,
         backend: &'static Backend,
+        aim: Aim,
     ) -> Result<Self, EngineError> {
-        Self::with_lock(dir, request, suite, backend, None)
+        Self::with_lock(dir, request, suite, backend, aim, None)
     }
 
     fn with_lock(
@@ -98,6 +103,7 @@ impl Campaign {
         request: Request,
         suite: Box<dyn Suite>,
         backend: &'static Backend,
+        aim: Aim,
         lock: Option<CampaignLock>,
     ) -> Result<Self, EngineError> {
         let state = State::read(&dir, &request)?;
@@ -118,7 +124,7 @@ impl Campaign {
             floor,
             controls: None,
             round_cases: BTreeMap::new(),
-            proven: BTreeSet::new(),
+            proofs: Proofs::new(aim),
             reference: None,
             _lock: lock,
         };

@@ -144,7 +144,7 @@ pub fn run(root: &Path, program: &Path) -> Result<Vec<Finding>, EngineError> {
             detail: "there is no `campaign.toml` in it".into(),
         });
     }
-    let mut campaign: Campaign = prepare::read(root, program)?;
+    let mut campaign: Campaign = prepare::read_to_judge(root, program)?;
     let report = judge::judge(&mut campaign)?;
     of_report(report, |operator| {
         let spec = campaign.request.operators.iter().find(|spec| spec.operator == operator.operator);

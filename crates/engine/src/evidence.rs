@@ -17,26 +17,48 @@ use switchback_store::ir_objects;
 /// Digests of canonical texts by (stage, SHA-256 of the text): each text is read and made canonical once.
 #[derive(Debug, Default)]
 pub struct DigestCache {
-    digests: HashMap<(Stage, String), Digest>,
+    digests: HashMap<(Stage, String), Canonical>,
     stamps: BTreeMap<String, u64>,
+}
+
+/// What came of one text.
+#[derive(Debug)]
+struct Canonical {
+    digest: Digest,
+    /// Patterns that were removed, and how often each matched.
+    stamps: Vec<(String, u64)>,
+    is_counted: bool,
 }
 
 impl DigestCache {
     fn digest(&mut self, ir_dir: &Path, stage: &Stage, name: &str) -> Result<Digest, StoreError> {
         let key = (stage.clone(), name.to_owned());
-        if let Some(digest) = self.digests.get(&key) {
-            return Ok(*digest);
+        if let Some(it) = self.digests.get(&key) {
+            return Ok(it.digest);
         }
         let text = ir_objects::get(ir_dir, name)?;
         let canonical = switchback_ir::digest(stage, &text);
-        for stamp in &canonical.stamps {
-            *self.stamps.entry(stamp.pattern.clone()).or_default() += stamp.count as u64;
-        }
-        self.digests.insert(key, canonical.digest);
-        Ok(canonical.digest)
+        let stamps =
+            canonical.stamps.iter().map(|stamp| (stamp.pattern.clone(), stamp.count as u64)).collect();
+        let digest = canonical.digest;
+        self.digests.insert(key, Canonical { digest, stamps, is_counted: false });
+        Ok(digest)
     }
 
-    /// Patterns that were removed from texts before they were compared, and how often each matched.
+    /// Counts the stamps of an attempt's texts, each text once however many attempts have it.
+    pub fn count(&mut self, evidence: &Evidence) {
+        for (_, stage, name) in &evidence.texts {
+            let key = (Stage::from_name(stage), name.clone());
+            if let Some(it) = self.digests.get_mut(&key).filter(|it| !it.is_counted) {
+                it.is_counted = true;
+                for (pattern, count) in &it.stamps {
+                    *self.stamps.entry(pattern.clone()).or_default() += count;
+                }
+            }
+        }
+    }
+
+    /// Patterns that were removed from the counted texts before they were compared, and how often each matched.
     #[must_use]
     pub fn stamps(&self) -> &BTreeMap<String, u64> {
         &self.stamps
@@ -88,15 +110,17 @@ pub struct Evidence {
 }
 
 impl Evidence {
-    /// Reads an attempt's folder.
+    /// Reads an attempt's folder and counts its texts' stamps.
     ///
     /// # Errors
     /// A file is there and cannot be read; a half-written or torn one is no error but a note.
     pub fn read(attempt: &AttemptDir, ir_dir: &Path, digests: &mut DigestCache) -> Result<Self, StoreError> {
-        Self::of_log(attempt, attempt.events()?, ir_dir, digests)
+        let it = Self::of_log(attempt, attempt.events()?, ir_dir, digests)?;
+        digests.count(&it);
+        Ok(it)
     }
 
-    /// Reads several attempts' folders, in their order; their events on all cores.
+    /// Reads several attempts' folders, in their order, their events on all cores; whoever uses them counts their stamps.
     ///
     /// # Errors
     /// As [`Self::read`].
@@ -105,6 +129,15 @@ impl Evidence {
         ir_dir: &Path,
         digests: &mut DigestCache,
     ) -> Result<Vec<Self>, StoreError> {
+        Self::read_each(attempts, ir_dir, digests).into_iter().collect()
+    }
+
+    /// The same, each with its own error.
+    pub fn read_each(
+        attempts: &[AttemptDir],
+        ir_dir: &Path,
+        digests: &mut DigestCache,
+    ) -> Vec<Result<Self, StoreError>> {
         let workers = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let chunk = attempts.len().div_ceil(workers).max(1);
         let logs: Vec<Result<EventLog, StoreError>> = std::thread::scope(|scope| {

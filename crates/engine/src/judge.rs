@@ -103,12 +103,11 @@ struct RoundRead {
 }
 
 fn read_rounds(campaign: &mut Campaign) -> Result<BTreeMap<String, Vec<RoundRead>>, EngineError> {
-    let request = &campaign.request;
     let mut all = BTreeMap::new();
-    if request.goal != Goal::Ab {
+    if campaign.request.goal != Goal::Ab {
         return Ok(all);
     }
-    for operator in &request.operators {
+    for operator in &campaign.request.operators.clone() {
         let (mut rounds, mut dirs) = (Vec::new(), Vec::new());
         for round in 1..=campaign.rounds.rounds(&operator.operator) {
             let pairing = campaign.rounds.pairing(&operator.operator);
@@ -116,13 +115,16 @@ fn read_rounds(campaign: &mut Campaign) -> Result<BTreeMap<String, Vec<RoundRead
             rounds.push((round, attempts.len()));
             dirs.extend(attempts.into_iter().map(|attempt| attempt.dir.clone()));
         }
-        let mut read = Evidence::read_all(&dirs, &campaign.dir.ir_dir(), &mut campaign.digests)?.into_iter();
+        let read = campaign.take_evidence(&dirs)?;
+        read.iter().for_each(|evidence| campaign.digests.count(evidence));
+        let mut read = read.into_iter();
         let rounds = rounds
             .into_iter()
             .map(|(round, cells)| RoundRead { round, evidence: read.by_ref().take(cells).collect() })
             .collect();
         all.insert(operator.operator.clone(), rounds);
     }
+    campaign.hold_nothing();
     Ok(all)
 }
 

@@ -16,7 +16,7 @@ use switchback_store::campaign_dir::CampaignDir;
 use switchback_suites::registry;
 use switchback_suites::suite::{Offered, Suite, SuiteOptions};
 
-use crate::campaign::Campaign;
+use crate::campaign::{Aim, Campaign};
 use crate::cards::{self, ChosenCard};
 use crate::controls::Controls;
 use crate::error::EngineError;
@@ -327,14 +327,14 @@ impl Prepared {
             let cards = self.request.cards();
             let request = Request { time_budget_s: self.request.time_budget_s, ..there };
             dir.make_folders()?;
-            let mut campaign = Campaign::open(dir, request, self.suite, self.backend)?;
+            let mut campaign = Campaign::open(dir, request, self.suite, self.backend, Aim::GoOn)?;
             campaign.use_cards(cards);
             return Ok(campaign);
         }
         let recordings = self.recordings;
         let dir = CampaignDir::create_with(&root, &self.request, |dir| recordings::keep(&recordings, dir))?;
         let cards = self.request.cards();
-        let mut campaign = Campaign::open(dir, self.request, self.suite, self.backend)?;
+        let mut campaign = Campaign::open(dir, self.request, self.suite, self.backend, Aim::GoOn)?;
         campaign.use_cards(cards);
         Ok(campaign)
     }
@@ -366,9 +366,22 @@ fn check_cards(request: &Request) -> Result<(), EngineError> {
 /// # Errors
 /// No campaign, another process works in it, or its card is not there.
 pub fn resume(root: &Path, program: &Path) -> Result<Campaign, EngineError> {
+    open(root, program, Aim::GoOn)
+}
+
+/// Opens a campaign's folder to judge it by today's rules and write its tables anew; nothing that earlier rules found is
+/// believed.
+///
+/// # Errors
+/// No campaign, or another process works in it.
+pub fn rescore(root: &Path, program: &Path) -> Result<Campaign, EngineError> {
+    open(root, program, Aim::JudgeAnew)
+}
+
+fn open(root: &Path, program: &Path, aim: Aim) -> Result<Campaign, EngineError> {
     let (dir, request, suite, backend) = parts(root, program)?;
     dir.make_folders()?;
-    Campaign::open(dir, request, suite, backend)
+    Campaign::open(dir, request, suite, backend, aim)
 }
 
 /// Opens a campaign's folder to read it; works while another process runs it, and on a machine without its card.
@@ -377,7 +390,16 @@ pub fn resume(root: &Path, program: &Path) -> Result<Campaign, EngineError> {
 /// No campaign, or a damaged one.
 pub fn read(root: &Path, program: &Path) -> Result<Campaign, EngineError> {
     let (dir, request, suite, backend) = parts(root, program)?;
-    Campaign::read(dir, request, suite, backend)
+    Campaign::read(dir, request, suite, backend, Aim::GoOn)
+}
+
+/// The same to judge it at once, so that no round is read twice.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_to_judge(root: &Path, program: &Path) -> Result<Campaign, EngineError> {
+    let (dir, request, suite, backend) = parts(root, program)?;
+    Campaign::read(dir, request, suite, backend, Aim::Judge)
 }
 
 type Parts = (CampaignDir, Request, Box<dyn Suite>, &'static Backend);

@@ -110,12 +110,17 @@ impl State {
     /// # Errors
     /// A folder or an outcome cannot be read.
     pub fn refresh(&mut self, campaign: &CampaignDir, cell: &CellKey) -> Result<(), StoreError> {
-        let recorded = match &self.index {
-            Some(index) => index.lock().unwrap_or_else(PoisonError::into_inner).refresh(campaign, cell)?,
-            None => Index::none().refresh(campaign, cell)?,
-        };
+        let recorded = self
+            .index(|index| index.refresh(campaign, cell))
+            .unwrap_or_else(|| Index::none().refresh(campaign, cell))?;
         self.cells.insert(cell.clone(), recorded.into_iter().map(Attempt::from).collect());
         Ok(())
+    }
+
+    /// Asks or tells the index, where there is one.
+    pub(crate) fn index<T>(&self, ask: impl FnOnce(&mut Index) -> T) -> Option<T> {
+        let index = self.index.as_ref()?;
+        Some(ask(&mut index.lock().unwrap_or_else(PoisonError::into_inner)))
     }
 
     /// All cells that have attempts, with them.

@@ -27,7 +27,7 @@ pub fn run(args: &ReportArgs, volume: Volume) -> anyhow::Result<ExitCode> {
     if let Some(folder) = scripts::recognise(&args.dir)? {
         return of_scripts(args, &folder, &allowed, &fail_on, volume);
     }
-    let mut campaign = prepare::read(&args.dir, &session::program()?)?;
+    let mut campaign = prepare::read_to_judge(&args.dir, &session::program()?)?;
     campaign.request.allowed.extend(allowed);
     if let Some(path) = &args.floor {
         campaign.floor = Some(Calibration::read(path)?);

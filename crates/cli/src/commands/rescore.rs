@@ -26,7 +26,7 @@ pub fn run(args: &RescoreArgs, volume: Volume) -> anyhow::Result<ExitCode> {
         None => {}
     }
     // With the folder's lock: tables of a campaign that runs are its own to write.
-    let mut campaign = prepare::resume(&args.dir, &session::program()?)?;
+    let mut campaign = prepare::rescore(&args.dir, &session::program()?)?;
     campaign.request.allowed.extend(allowed);
     let report = judge::judge(&mut campaign)?;
     let former = rescore::former(&campaign.dir)?;

@@ -1,0 +1,247 @@
+//! Whether an operator's duet rounds are proven, and what was read to find that out.
+//!
+//! Reading a round's events takes long, so what was found is kept in the campaign's index. Invariant: with the index or
+//! without, the same rounds fall back for the same reason. A kept result counts only where nothing changed of what it was made
+//! of: the round's attempt, what screening saw of the operator's code, and the rule.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use sha2::{Digest, Sha256};
+use switchback_ir::KernelIr;
+use switchback_model::case::CaseKey;
+use switchback_model::cell::{CellKey, Purpose};
+use switchback_model::side::{CellSides, Pairing, Side};
+use switchback_store::attempt::AttemptDir;
+use switchback_store::index::Look;
+
+use super::Campaign;
+use crate::error::EngineError;
+use crate::evidence::Evidence;
+use crate::measure::{MeasuredCase, RoundEvidence, measured_cases};
+use crate::observer::Observer;
+use crate::request::Goal;
+use crate::schedule;
+
+/// The rule by which a duet round is proven. To be raised with every change of what is concluded from the same evidence, here,
+/// in [`measured_cases`] or in what compares code; what a text's canonical form is needs no number, it is compared itself.
+const RULE: u32 = 1;
+
+/// So many rounds are read at a time: enough for all cores, and little beside what a judge holds.
+const AT_ONCE: usize = 32;
+
+/// What a campaign is opened for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Aim {
+    /// To be gone on with, or to see how far it is.
+    GoOn,
+    /// To be judged at once: what is read while it is opened is held until then.
+    Judge,
+    /// The same by today's rules alone: nothing that was found earlier is believed.
+    JudgeAnew,
+}
+
+/// What is known of duet rounds, and what is held of all rounds.
+#[derive(Debug)]
+pub(super) struct Proofs {
+    aim: Aim,
+    /// Rounds whose proof was looked at and held, by operator.
+    proven: BTreeMap<String, BTreeSet<u32>>,
+    held: BTreeMap<AttemptDir, Evidence>,
+    reads: u64,
+}
+
+impl Proofs {
+    pub(super) fn new(aim: Aim) -> Self {
+        Self { aim, proven: BTreeMap::new(), held: BTreeMap::new(), reads: 0 }
+    }
+
+    fn is_proven(&self, operator: &str, round: u32) -> bool {
+        self.proven.get(operator).is_some_and(|rounds| rounds.contains(&round))
+    }
+
+    fn add(&mut self, operator: &str, round: u32) {
+        self.proven.entry(operator.to_owned()).or_default().insert(round);
+    }
+}
+
+/// A duet round whose events are to be read.
+struct Unread {
+    round: u32,
+    attempt: AttemptDir,
+    look: Option<Look>,
+}
+
+impl Campaign {
+    /// How many attempts of rounds were read, and not taken from what an earlier look found or this process holds.
+    #[must_use]
+    pub fn round_reads(&self) -> u64 {
+        self.proofs.reads
+    }
+
+    /// An operator whose duet is not proven, or could not be run, is measured one process a side from here on; true if
+    /// that was found now.
+    ///
+    /// A fold over what is on disk: the first duet round that is not proven decides.
+    pub(crate) fn look_at_proofs(
+        &mut self,
+        operator: &str,
+        observer: &mut dyn Observer,
+    ) -> Result<bool, EngineError> {
+        if !self.request.pairing_falls_back
+            || self.request.goal != Goal::Ab
+            || self.rounds.fell_back(operator).is_some()
+        {
+            return Ok(false);
+        }
+        let (unread, decided) = self.rounds_to_look_at(operator)?;
+        let reason = match self.first_unproven(operator, &unread)? {
+            None => decided,
+            reason => reason,
+        };
+        let Some(reason) = reason else { return Ok(false) };
+        observer
+            .note(&format!("{operator}: one process a side from here on; its duet is not proven: {reason}"));
+        self.rounds.fall_back(operator, reason);
+        // The judge reads the rounds of one process a side.
+        for it in unread {
+            self.proofs.held.remove(&it.attempt);
+        }
+        Ok(true)
+    }
+
+    /// The rounds that are there and of which nothing is known, up to the first that is known not to be proven, with its
+    /// reason.
+    fn rounds_to_look_at(&mut self, operator: &str) -> Result<(Vec<Unread>, Option<String>), EngineError> {
+        let mut unread = Vec::new();
+        let mut basis = None;
+        for round in 1..=self.request.most_rounds() {
+            if self.proofs.is_proven(operator, round) {
+                continue;
+            }
+            if schedule::is_failed_round(&self.state, operator, round, Pairing::Duet) {
+                let reason = format!("round {round} with both sides in one process left no rows");
+                return Ok((unread, Some(reason)));
+            }
+            let Some(attempts) = self.state.round(operator, round, Pairing::Duet) else { continue };
+            let Some(attempt) = attempts.first().map(|attempt| attempt.dir.clone()) else { continue };
+            if basis.is_none() {
+                let Some(made) = self.basis(operator) else { continue };
+                basis = Some(made);
+            }
+            let cell =
+                CellKey { operator: operator.to_owned(), purpose: Purpose::Round(round, CellSides::Both) };
+            let look = Look::at(&cell, &attempt, basis.as_deref().unwrap_or_default())?;
+            let known = look.as_ref().filter(|_| self.proofs.aim != Aim::JudgeAnew);
+            match known.and_then(|look| self.state.index(|index| index.proof(look)).flatten()) {
+                Some(None) => self.proofs.add(operator, round),
+                Some(Some(reason)) => return Ok((unread, Some(reason))),
+                None => unread.push(Unread { round, attempt, look }),
+            }
+        }
+        Ok((unread, None))
+    }
+
+    /// Reads rounds one after another until one is not proven; its reason.
+    fn first_unproven(&mut self, operator: &str, rounds: &[Unread]) -> Result<Option<String>, EngineError> {
+        let mut found = Ok(None);
+        'rounds: for some in rounds.chunks(AT_ONCE) {
+            let attempts: Vec<AttemptDir> = some.iter().map(|it| it.attempt.clone()).collect();
+            let read = Evidence::read_each(&attempts, &self.dir.ir_dir(), &mut self.digests);
+            self.proofs.reads += attempts.len() as u64;
+            for (it, evidence) in some.iter().zip(read) {
+                let evidence = match evidence {
+                    Ok(evidence) => vec![evidence],
+                    Err(error) => {
+                        found = Err(error.into());
+                        break 'rounds;
+                    }
+                };
+                let cases = self.cases_of(operator, it.round, Pairing::Duet, &evidence).unwrap_or_default();
+                let reason = cases
+                    .iter()
+                    .find_map(|case| case.unproven.as_ref().map(|reason| format!("{}, {reason}", case.case)));
+                if let Some(look) = it.look.clone() {
+                    self.state.index(|index| index.keep_proof(look, reason.as_deref()));
+                }
+                self.give_back(std::slice::from_ref(&it.attempt), evidence);
+                if reason.is_some() {
+                    found = Ok(reason);
+                    break 'rounds;
+                }
+                self.proofs.add(operator, it.round);
+                if self.request.precision.is_some() {
+                    self.remember(operator, it.round, Pairing::Duet, cases);
+                }
+            }
+        }
+        self.state.index(switchback_store::index::Index::save);
+        found
+    }
+
+    /// What the result of a look at an operator's rounds depends on besides them; none before it is screened.
+    fn basis(&self, operator: &str) -> Option<String> {
+        #[derive(serde::Serialize)]
+        struct Seen<'a> {
+            cases: Vec<&'a CaseKey>,
+            launched: Vec<(Side, &'a CaseKey, &'a [KernelIr])>,
+        }
+        let screened = self.screened.get(operator)?;
+        let seen = Side::BOTH.map(|side| {
+            self.screen_evidence.get(&(operator.to_owned(), side)).map(|evidence| Seen {
+                cases: evidence.rows.iter().map(|row| &row.case).collect(),
+                launched: evidence
+                    .launched
+                    .iter()
+                    .map(|((side, case), launched)| (*side, case, launched.kernels.as_slice()))
+                    .collect(),
+            })
+        });
+        let text = serde_json::to_string(&(seen, screened.unseen_stages())).ok()?;
+        Some(format!("{} {RULE} {:x}", env!("CARGO_PKG_VERSION"), Sha256::digest(text)))
+    }
+
+    /// A round's cases, once its operator is screened.
+    pub(super) fn cases_of(
+        &self,
+        operator: &str,
+        round: u32,
+        pairing: Pairing,
+        evidence: &[Evidence],
+    ) -> Option<Vec<MeasuredCase>> {
+        let (a, screened) = (evidence.first()?, self.screened.get(operator)?);
+        let view = RoundEvidence { round, a, b: evidence.get(1).unwrap_or(a) };
+        let screens = Side::BOTH.map(|side| self.screen_evidence.get(&(operator.to_owned(), side)));
+        Some(measured_cases(&[view], pairing, screened, screens))
+    }
+
+    /// What attempts of rounds left, in their order: what is held is handed out, the rest read.
+    ///
+    /// # Errors
+    /// As [`Evidence::read`].
+    pub(crate) fn take_evidence(&mut self, attempts: &[AttemptDir]) -> Result<Vec<Evidence>, EngineError> {
+        let unread: Vec<AttemptDir> =
+            attempts.iter().filter(|attempt| !self.proofs.held.contains_key(*attempt)).cloned().collect();
+        self.proofs.reads += unread.len() as u64;
+        let mut read = Evidence::read_all(&unread, &self.dir.ir_dir(), &mut self.digests)?.into_iter();
+        Ok(attempts
+            .iter()
+            .filter_map(|attempt| self.proofs.held.remove(attempt).or_else(|| read.next()))
+            .collect())
+    }
+
+    /// Holds what was read for the judge, if it comes next; else it is dropped.
+    pub(super) fn give_back(&mut self, attempts: &[AttemptDir], evidence: Vec<Evidence>) {
+        if self.proofs.aim != Aim::GoOn {
+            self.proofs.held.extend(attempts.iter().cloned().zip(evidence));
+        }
+    }
+
+    /// Drops what is held: the judge has what it wants, and whoever asks again reads again.
+    pub(crate) fn hold_nothing(&mut self) {
+        self.proofs.held.clear();
+        self.proofs.aim = Aim::GoOn;
+    }
+}
+
+#[cfg(test)]
+mod tests;
