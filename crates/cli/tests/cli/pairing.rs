@@ -67,4 +67,13 @@ fn an_operator_whose_duet_is_not_proven_is_measured_one_process_a_side() {
     let again = sandbox.run(&["resume", "out"]).code(0);
     assert!(again.stdout.contains("softmax"), "{}", again.stdout);
     assert_eq!(cells(&sandbox).len(), 5);
+    // So does one whose index is gone: the reason is on disk.
+    let report = || std::fs::read_to_string(sandbox.path("out/report.json")).unwrap();
+    let with_index = report();
+    std::fs::remove_file(sandbox.path("out/campaign.db")).unwrap();
+    for command in ["resume", "report", "rescore"] {
+        sandbox.run(&[command, "out"]).code(0);
+        assert_eq!(report(), with_index, "{command}");
+    }
+    assert_eq!(cells(&sandbox).len(), 5);
 }
