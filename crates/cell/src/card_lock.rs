@@ -2,21 +2,38 @@
 //!
 //! A file a card, named by its UUID, in a folder that all users of the machine share. The lock is the kernel's
 //! (`flock`): it goes with the process that held it, however that ended, so a file that is left means nothing. Its text
-//! says who holds it, for people.
+//! says who holds it, for people; and, where cells of one campaign share it, which campaign that is. Which of those cells uses
+//! the card is settled by a second file, the turn, that children lock.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use rustix::fs::OFlags;
 use switchback_model::card::Card;
 use switchback_store::path_name::path_name;
 
+/// How often, and how long apart, a lock is asked for that a cell of the same campaign may be about to share.
+const TRIES: u32 = 20;
+const PAUSE: Duration = Duration::from_millis(10);
+
 /// The lock, held until it is dropped.
 #[derive(Debug)]
 pub(crate) struct CardLock {
     file: File,
+    /// True if other cells of the campaign held it as well when it was taken.
+    pub(crate) in_company: bool,
+}
+
+/// Who takes a lock.
+#[derive(Debug, Clone)]
+pub(crate) struct Holder {
+    /// What others read while it is held; one line.
+    pub(crate) who: String,
+    /// The campaign and its folder, where the lock is shared with other cells of it.
+    pub(crate) shared_by: Option<String>,
 }
 
 /// Why a card's lock is not held.
@@ -43,41 +60,96 @@ pub(crate) enum LockError {
 }
 
 impl CardLock {
-    /// Takes a card's lock without waiting; `holder` is what others read while it is held.
+    /// Takes a card's lock; waits for nobody, but a moment for a cell of the same campaign that is just taking it.
     ///
     /// # Errors
     /// Another process holds it, or the folder cannot be used.
-    pub(crate) fn take(folder: &Path, card: &Card, holder: &str) -> Result<Self, LockError> {
+    pub(crate) fn take(folder: &Path, card: &Card, holder: &Holder) -> Result<Self, LockError> {
         let path = folder.join(path_name(&card.lock_name()) + ".lock");
         let unusable = |source| LockError::Unusable { card: card.lock_name(), path: path.clone(), source };
         make_folder(folder).map_err(unusable)?;
         let mut file = open(&path).map_err(unusable)?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::Error(source)) => return Err(unusable(source)),
-            Err(TryLockError::WouldBlock) => {
-                let mut text = String::new();
-                let told = Read::by_ref(&mut file).take(500).read_to_string(&mut text).is_ok()
-                    && !text.trim().is_empty();
-                let holder = if told {
-                    text.trim().to_owned()
-                } else {
-                    "a process that has not said who it is".into()
-                };
-                return Err(LockError::InUse { card: card.lock_name(), holder });
+        let tries = if holder.shared_by.is_some() { TRIES } else { 1 };
+        for attempt in 1..=tries {
+            if attempt > 1 {
+                std::thread::sleep(PAUSE);
+            }
+            match holder.shared_by.as_deref() {
+                None if got(file.try_lock()).map_err(unusable)? => {
+                    write(&mut file, holder);
+                    return Ok(Self { file, in_company: false });
+                }
+                None => {}
+                Some(campaign) => {
+                    if let Some(in_company) = share(&mut file, holder, campaign).map_err(unusable)? {
+                        return Ok(Self { file, in_company });
+                    }
+                }
             }
         }
-        // The text is a courtesy: a file of another user, opened for reading only, still locks.
-        let _ = file.set_len(0).and_then(|()| file.rewind()).and_then(|()| file.write_all(holder.as_bytes()));
-        Ok(Self { file })
+        let who = read(&mut file).and_then(|text| text.lines().next().map(str::to_owned));
+        let holder = who.unwrap_or_else(|| "a process that has not said who it is".into());
+        Err(LockError::InUse { card: card.lock_name(), holder })
     }
+}
+
+/// Shares a lock with other cells of the campaign: whether there are any, or none if somebody else has it.
+fn share(file: &mut File, holder: &Holder, campaign: &str) -> io::Result<Option<bool>> {
+    if got(file.try_lock())? {
+        write(file, holder);
+        // Between the two somebody may have taken it: then it is asked for again.
+        return Ok(got(file.try_lock_shared())?.then_some(false));
+    }
+    if !got(file.try_lock_shared())? {
+        return Ok(None);
+    }
+    if read(file).is_some_and(|text| text.lines().nth(1) == Some(campaign)) {
+        return Ok(Some(true));
+    }
+    file.unlock()?;
+    Ok(None)
+}
+
+fn got(tried: Result<(), TryLockError>) -> io::Result<bool> {
+    match tried {
+        Ok(()) => Ok(true),
+        Err(TryLockError::WouldBlock) => Ok(false),
+        Err(TryLockError::Error(source)) => Err(source),
+    }
+}
+
+/// Says who holds it. A courtesy where it is not shared: a file of another user, opened for reading only, still locks.
+fn write(file: &mut File, holder: &Holder) {
+    let text = format!("{}\n{}", holder.who, holder.shared_by.as_deref().unwrap_or_default());
+    let _ = file.set_len(0).and_then(|()| file.rewind()).and_then(|()| file.write_all(text.as_bytes()));
+}
+
+fn read(file: &mut File) -> Option<String> {
+    let mut text = String::new();
+    file.rewind().ok()?;
+    Read::by_ref(file).take(8192).read_to_string(&mut text).ok()?;
+    (!text.trim().is_empty()).then_some(text)
 }
 
 impl Drop for CardLock {
     fn drop(&mut self) {
-        let _ = self.file.set_len(0);
+        // Others of the campaign may still hold it: the last one takes the text away.
+        if self.file.try_lock().is_ok() {
+            let _ = self.file.set_len(0);
+        }
         let _ = self.file.unlock();
     }
+}
+
+/// The file that cells of one campaign lock in turn, made if it is not there.
+///
+/// # Errors
+/// The folder cannot be used.
+pub(crate) fn turn_file(folder: &Path, card: &Card) -> Result<PathBuf, LockError> {
+    let path = folder.join(path_name(&card.lock_name()) + ".turn");
+    let unusable = |source| LockError::Unusable { card: card.lock_name(), path: path.clone(), source };
+    make_folder(folder).and_then(|()| open(&path)).map_err(unusable)?;
+    Ok(path)
 }
 
 /// Makes the folder, writable for all users and, like `/tmp`, sticky.
@@ -133,23 +205,53 @@ mod tests {
         Card { backend: "cuda".into(), index: "0".into(), uuid: Some(uuid.into()), name: None }
     }
 
+    fn alone(who: &str) -> Holder {
+        Holder { who: who.into(), shared_by: None }
+    }
+
     #[test]
     fn a_card_is_held_once_and_others_are_free() {
         let folder = tempfile::tempdir().unwrap();
         let folder = folder.path().join("locks");
-        let lock = CardLock::take(&folder, &card("GPU-1"), "pid 7").unwrap();
-        let error = CardLock::take(&folder, &card("GPU-1"), "pid 8").unwrap_err();
+        let lock = CardLock::take(&folder, &card("GPU-1"), &alone("pid 7")).unwrap();
+        let error = CardLock::take(&folder, &card("GPU-1"), &alone("pid 8")).unwrap_err();
         assert_eq!(error.to_string(), "card `GPU-1` is in use by pid 7");
-        CardLock::take(&folder, &card("GPU-2"), "pid 8").unwrap();
+        CardLock::take(&folder, &card("GPU-2"), &alone("pid 8")).unwrap();
         drop(lock);
-        CardLock::take(&folder, &card("GPU-1"), "pid 8").unwrap();
+        CardLock::take(&folder, &card("GPU-1"), &alone("pid 8")).unwrap();
+    }
+
+    #[test]
+    fn cells_of_one_campaign_share_a_card_and_nobody_else_does() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path().join("locks");
+        let of = |who: &str, campaign: &str| Holder { who: who.into(), shared_by: Some(campaign.into()) };
+        let take = |holder: &Holder| CardLock::take(&folder, &card("GPU-1"), holder);
+        let first = take(&of("pid 7", "one")).unwrap();
+        let second = take(&of("pid 8", "one")).unwrap();
+        assert_eq!((first.in_company, second.in_company), (false, true));
+        for other in [of("pid 9", "two"), alone("pid 9")] {
+            let error = take(&other).unwrap_err();
+            assert_eq!(error.to_string(), "card `GPU-1` is in use by pid 7");
+        }
+        // Whoever took it first may be gone; the campaign still has it.
+        drop(first);
+        assert!(take(&of("pid 9", "two")).is_err());
+        assert!(take(&of("pid 10", "one")).unwrap().in_company);
+        drop(second);
+        let other = take(&of("pid 9", "two")).unwrap();
+        assert!(!other.in_company);
+        drop(other);
+        let by_itself = take(&alone("pid 11")).unwrap();
+        assert!(take(&of("pid 12", "one")).is_err());
+        drop(by_itself);
     }
 
     #[test]
     fn folder_and_file_are_for_all_users() {
         let folder = tempfile::tempdir().unwrap();
         let folder = folder.path().join("locks");
-        let _lock = CardLock::take(&folder, &card("../x"), "pid 7").unwrap();
+        let _lock = CardLock::take(&folder, &card("../x"), &alone("pid 7")).unwrap();
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o7777;
         assert_eq!(mode(&folder), 0o1777);
         let files: Vec<PathBuf> = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -163,7 +265,7 @@ mod tests {
         let victim = outside.path().join("victim");
         fs::write(&victim, "precious").unwrap();
         std::os::unix::fs::symlink(&victim, outside.path().join("GPU-1.lock")).unwrap();
-        let error = CardLock::take(outside.path(), &card("GPU-1"), "pid 7").unwrap_err();
+        let error = CardLock::take(outside.path(), &card("GPU-1"), &alone("pid 7")).unwrap_err();
         assert!(matches!(error, LockError::Unusable { .. }), "{error}");
         assert_eq!(fs::read_to_string(&victim).unwrap(), "precious");
     }

@@ -74,6 +74,11 @@ pub(crate) fn identity(order: &Order, log: &EventLog, own: BTreeMap<String, Stri
     RunIdentity { conditions: Conditions(conditions), identity }
 }
 
+/// When the child's turn on the card came (`CLOCK_MONOTONIC`, seconds).
+pub(crate) fn turn(log: &EventLog) -> Option<f64> {
+    log.events.iter().find(|event| matches!(event.body, EventBody::Turn(_))).map(|event| event.t_s)
+}
+
 /// When rows were measured (`CLOCK_MONOTONIC`, seconds, from and to): each timed row from the end of its case's untimed pass
 /// (its last `launch` or `outputs`), or from another case's row where that came later.
 ///

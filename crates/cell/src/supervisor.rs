@@ -4,6 +4,7 @@
 //! the card's lock is held from before the child starts until then.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::io::Write;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
@@ -16,7 +17,7 @@ use procfs::process::Process;
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 use switchback_device::Backend;
 use switchback_device::occupancy::{ComputeProcess, Hindrance, compute_processes, hindrance};
-use switchback_model::order::Order;
+use switchback_model::order::{Order, Turn};
 use switchback_model::outcome::{DeviceFault, Ending, Outcome};
 use switchback_model::telemetry::TelemetrySummary;
 use switchback_store::attempt::AttemptDir;
@@ -24,7 +25,7 @@ use switchback_store::event_reader::EventLog;
 use switchback_store::event_writer::monotonic_s;
 use switchback_store::{StoreError, atomic};
 
-use crate::card_lock::CardLock;
+use crate::card_lock::{self, CardLock, Holder};
 use crate::coordinator::{self, Message};
 use crate::error::CellError;
 use crate::group::{Ended, Group, become_subreaper};
@@ -38,6 +39,9 @@ const NO_OUTCOME: u8 = 3;
 
 /// Bytes at the end of `run.log` that are looked through for what became of the card.
 const LAST_WORDS: u64 = 16 * 1024;
+
+/// How often the whole time of a cell may pass before its turn comes: those that have the card before it have their own deadline.
+const WAITS: u32 = 2;
 
 /// Time for output and telemetry that are on their way when the last process has ended.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -130,17 +134,23 @@ fn run(order_path: &Path, settings: &Settings) -> Result<Outcome, CellError> {
     coordinator::watch_pipe(sender.clone());
 
     let attempt = Attempt { dir, order, settings, started_utc: host::utc(), started_s: monotonic_s() };
-    let holder = format!(
-        "process {} on {}, campaign `{}`, since {}",
-        std::process::id(),
-        host::name(),
-        attempt.order.campaign,
-        attempt.started_utc
-    );
+    let order = &attempt.order;
+    let holder = Holder {
+        who: format!(
+            "process {} on {}, campaign `{}`, since {}",
+            std::process::id(),
+            host::name(),
+            order.campaign,
+            attempt.started_utc
+        ),
+        // A copy of the campaign has its id as well, and another folder.
+        shared_by: order.turn.map(|_| format!("campaign `{}`, `{}`", order.campaign, order.ir_dir.display())),
+    };
     match CardLock::take(&settings.lock_dir, &attempt.order.card, &holder) {
         Err(error) => attempt.finish(Err(NotStarted { reason: error.to_string(), fault: None })),
-        Ok(_held_until_the_outcome_is_written) => {
-            let ran = attempt.run_child(log, &messages, sender)?;
+        Ok(held_until_the_outcome_is_written) => {
+            let ran =
+                attempt.run_child(log, &messages, sender, held_until_the_outcome_is_written.in_company)?;
             attempt.finish(ran)
         }
     }
@@ -166,15 +176,18 @@ impl Attempt<'_> {
         log: RunLog,
         messages: &Receiver<Message>,
         sender: Sender<Message>,
+        in_company: bool,
     ) -> Result<Result<Ran, NotStarted>, CellError> {
         let run_dir = self.dir.path();
         match hindrance(&self.order.card) {
             None => {}
+            // It is the campaign's own cells that have it: they will be gone, or share it, when this one's turn comes.
+            Some(Hindrance::Memory(_)) if in_company => {}
             Some(Hindrance::Lost(reason)) => {
                 return Ok(Err(NotStarted { reason, fault: Some(DeviceFault::Lost) }));
             }
             Some(Hindrance::Memory(reason)) => {
-                let holders = foreign(&compute_processes(&self.order.card).unwrap_or_default());
+                let holders = foreign(&self.others(in_company));
                 let reason = if holders.is_empty() {
                     reason
                 } else {
@@ -184,8 +197,15 @@ impl Attempt<'_> {
             }
         }
         // A tool that fails here fails for the telemetry as well, which says so.
-        let foreign = compute_processes(&self.order.card).unwrap_or_default();
-        let variables = environment::of_child(std::env::vars_os(), &self.order, run_dir);
+        let foreign = self.others(in_company);
+        let turn_file =
+            match self.order.turn.map(|_| card_lock::turn_file(&self.settings.lock_dir, &self.order.card)) {
+                None => None,
+                Some(Ok(path)) => Some(path),
+                Some(Err(error)) => return Ok(Err(NotStarted { reason: error.to_string(), fault: None })),
+            };
+        let variables =
+            environment::of_child(std::env::vars_os(), &self.order, run_dir, turn_file.as_deref());
         let (mut child, output) = match spawn::spawn(&self.order.command, variables) {
             Ok(started) => started,
             Err(error) => {
@@ -194,14 +214,11 @@ impl Attempt<'_> {
                 return Ok(Err(NotStarted { reason, fault: None }));
             }
         };
-        let deadline = Duration::try_from_secs_f64(self.order.timeout_s)
-            .ok()
-            .and_then(|timeout| Instant::now().checked_add(timeout));
         let pump = Pump::start(output, log);
         let telemetry = Telemetry::start(&self.dir, &self.order.card, self.settings.telemetry_interval);
         tell_when_ended(child.id(), sender);
 
-        let (cause, at_once) = wait(messages, deadline);
+        let (cause, at_once) = self.wait(messages);
         let group = Group::new(child.id(), &self.order.campaign, run_dir);
         let kill_now = || at_once || messages.try_iter().any(|message| matches!(message, Message::Kill(_)));
         let Settings { grace, leak_time, kill_time, .. } = *self.settings;
@@ -227,6 +244,8 @@ impl Attempt<'_> {
             started_utc: self.started_utc.clone(),
             started_s: self.started_s,
             elapsed_s: monotonic_s() - self.started_s,
+            turn_s: self.order.turn.and_then(|_| Some(fold::turn(&events)? - self.started_s)),
+            shared: self.order.turn == Some(Turn::Shared),
             boot_id: host::boot_id().into(),
             card: self.order.card.clone(),
             host: host::name(),
@@ -275,6 +294,57 @@ impl Attempt<'_> {
 }
 
 impl Attempt<'_> {
+    /// Processes on the card that are none of this campaign's.
+    fn others(&self, in_company: bool) -> Vec<ComputeProcess> {
+        let processes = compute_processes(&self.order.card).unwrap_or_default();
+        let is_other =
+            |it: &ComputeProcess| match Process::new(it.pid.cast_signed()).and_then(|it| it.environ()) {
+                Ok(environment) => environment
+                    .get(OsStr::new(environment::CAMPAIGN))
+                    .is_none_or(|id| id.as_encoded_bytes() != self.order.campaign.as_bytes()),
+                // Within a container the driver's ids name nobody here: in company it is as likely one of ours.
+                Err(_) => !in_company,
+            };
+        processes.into_iter().filter(is_other).collect()
+    }
+
+    /// Waits for the first reason to end the group; true if it is to be killed at once.
+    ///
+    /// Where the cell has a turn its time runs from there.
+    fn wait(&self, messages: &Receiver<Message>) -> (Cause, bool) {
+        let timeout = Duration::try_from_secs_f64(self.order.timeout_s).ok();
+        let mut deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
+        let mut waits = if self.order.turn.is_some() { WAITS } else { 0 };
+        loop {
+            let message = match deadline {
+                Some(deadline) => messages.recv_timeout(deadline.saturating_duration_since(Instant::now())),
+                None => messages.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            };
+            match message {
+                // Without a sender nothing will ever be told: the signals' thread holds one as long as this process lives.
+                Ok(Message::ChildEnded) | Err(RecvTimeoutError::Disconnected) => {
+                    return (Cause::Itself, false);
+                }
+                Ok(Message::Stop(why)) => return (Cause::Asked(why), false),
+                Ok(Message::Kill(why)) => return (Cause::Asked(why), true),
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+            let turn_s = self.dir.events().ok().and_then(|events| fold::turn(&events));
+            let left_s = match turn_s {
+                _ if waits == 0 => 0.0,
+                Some(turn_s) => {
+                    (turn_s + self.order.timeout_s - monotonic_s()).clamp(0.0, self.order.timeout_s)
+                }
+                None => self.order.timeout_s,
+            };
+            waits = if turn_s.is_some() { 0 } else { waits.saturating_sub(1) };
+            if left_s <= 0.0 {
+                return (Cause::Deadline, false);
+            }
+            deadline = Instant::now().checked_add(Duration::from_secs_f64(left_s));
+        }
+    }
+
     /// What became of the card, by what the child said last; a cell that came to its end with rows says nothing of it.
     fn device_fault(&self, outcome: &Outcome, events: &EventLog) -> Option<DeviceFault> {
         let has_rows = outcome.counts.success > 0;
@@ -308,21 +378,6 @@ fn tell_when_ended(child: u32, sender: Sender<Message>) {
         while matches!(waitid(WaitId::Pid(pid), options), Err(rustix::io::Errno::INTR)) {}
         let _ = sender.send(Message::ChildEnded);
     });
-}
-
-/// Waits for the first reason to end the group; true if it is to be killed at once.
-fn wait(messages: &Receiver<Message>, deadline: Option<Instant>) -> (Cause, bool) {
-    let message = match deadline {
-        Some(deadline) => messages.recv_timeout(deadline.saturating_duration_since(Instant::now())),
-        None => messages.recv().map_err(|_| RecvTimeoutError::Disconnected),
-    };
-    match message {
-        // Without a sender nothing will ever be told: the signals' thread holds one as long as this process lives.
-        Ok(Message::ChildEnded) | Err(RecvTimeoutError::Disconnected) => (Cause::Itself, false),
-        Ok(Message::Stop(why)) => (Cause::Asked(why), false),
-        Ok(Message::Kill(why)) => (Cause::Asked(why), true),
-        Err(RecvTimeoutError::Timeout) => (Cause::Deadline, false),
-    }
 }
 
 /// Fills in how the child ended, and returns what is to be said about it.

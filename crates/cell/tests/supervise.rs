@@ -11,7 +11,9 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 use support::{Cell, is_running, pid_in, wait_for};
 use switchback_device::telemetry::tsv;
+use switchback_model::order::Turn;
 use switchback_model::outcome::{Counts, Ending};
+use switchback_store::event_writer::monotonic_s;
 
 const EVENTS: &str = r#"
 cat >> "$SWITCHBACK_RUN_DIR/events.jsonl" <<'END'
@@ -308,6 +310,57 @@ fn a_card_in_use_is_refused_and_free_again_after() {
     fs::write(first.path("go"), "").unwrap();
     assert_eq!(running.status(), 0);
     assert_eq!(Cell::script("echo started").sharing_locks(&first).run(), 0);
+}
+
+#[test]
+fn cells_of_one_campaign_take_turns_on_a_card_and_another_campaign_s_is_refused() {
+    // Each holds the turn while it runs, and says when it had it.
+    let script = "exec 9<\"$SWITCHBACK_TURN_FILE\"; flock MODE 9; echo got >> got; while [ ! -e go ]; do sleep 0.01; done";
+    let with_turn = |mode: &str, turn| {
+        let mut cell = Cell::script(&script.replace("MODE", mode));
+        cell.order.turn = Some(turn);
+        cell.order.ir_dir = "/campaign/ir".into();
+        cell
+    };
+    let first = with_turn("-x", Turn::Alone);
+    let running = first.start();
+    wait_for("the first one's turn", || first.path("got").exists().then_some(()));
+    let mut second = with_turn("-s", Turn::Shared).sharing_locks(&first);
+    second.order.purpose = "screen_A".parse().unwrap();
+    let waiting = second.start();
+    wait_for("the second one's child", || second.path("run.log").exists().then_some(()));
+    let mut other = with_turn("-x", Turn::Alone).sharing_locks(&first);
+    other.order.campaign = "another-campaign".into();
+    assert_eq!(other.run(), 127);
+    assert!(other.outcome().reason.contains("is in use by process"), "{}", other.outcome().reason);
+    assert_eq!(
+        Cell::script("true").sharing_locks(&first).run(),
+        127,
+        "one without a turn has the card to itself"
+    );
+    assert!(!second.path("got").exists());
+    fs::write(second.path("go"), "").unwrap();
+    fs::write(first.path("go"), "").unwrap();
+    assert_eq!((running.status(), waiting.status()), (0, 0));
+    assert!(second.path("got").exists());
+    assert_eq!((first.outcome().shared, second.outcome().shared), (false, true));
+    assert_eq!(Cell::script("true").sharing_locks(&first).run(), 0);
+}
+
+#[test]
+fn the_time_of_a_cell_runs_from_its_turn() {
+    let mut cell = Cell::script("sleep 1000").timeout_s(1.5);
+    cell.order.turn = Some(Turn::Alone);
+    let running = cell.start();
+    std::thread::sleep(Duration::from_millis(1600));
+    assert!(!cell.has_outcome(), "its turn has not come yet");
+    let turn = format!("{{\"kind\":\"turn\",\"t_s\":{},\"waited_s\":1.0}}\n", monotonic_s());
+    fs::write(cell.path("events.jsonl"), turn).unwrap();
+    assert_eq!(running.status(), 124);
+    let outcome = cell.outcome();
+    assert_eq!(outcome.ending, Ending::Timeout);
+    assert!(outcome.turn_s.unwrap() > 1.0, "{outcome:?}");
+    assert!(outcome.card_s() >= 1.5 && outcome.card_s() < outcome.elapsed_s, "{outcome:?}");
 }
 
 #[test]

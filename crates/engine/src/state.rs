@@ -446,6 +446,8 @@ pub(crate) mod tests {
             started_utc: started_utc.into(),
             started_s: 0.0,
             elapsed_s: 1.0,
+            turn_s: None,
+            shared: false,
             boot_id: String::new(),
             card: Card { backend: "cpu".into(), index: card.into(), uuid: None, name: None },
             host: String::new(),

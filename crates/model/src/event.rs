@@ -38,6 +38,8 @@ pub enum EventBody {
     Conditions(Known),
     /// A hook that could be set, or why not.
     Capability(Capability),
+    /// The child may use the card from here on (only where its order has a turn).
+    Turn(Waited),
     /// A kernel was compiled, or its compiled form was loaded from a cache.
     Compile(Compile),
     /// A tuner's choice.
@@ -132,6 +134,7 @@ impl Event {
             "start" => EventBody::Start(read(line)?),
             "conditions" => EventBody::Conditions(read(line)?),
             "capability" => EventBody::Capability(read(line)?),
+            "turn" => EventBody::Turn(read(line)?),
             "compile" => EventBody::Compile(read(line)?),
             "config" => EventBody::Config(read(line)?),
             "launch" => EventBody::Launch(read(line)?),
@@ -180,6 +183,14 @@ pub struct Capability {
     /// How it was set, or why it could not be.
     #[serde(default)]
     pub detail: String,
+}
+
+/// Body of a `turn` event.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Waited {
+    /// Seconds that it waited for the card after all that it could do without it.
+    #[serde(default)]
+    pub waited_s: f64,
 }
 
 /// Body of a `compile` event.

@@ -39,6 +39,9 @@ pub struct Order {
     pub timeout_s: f64,
     /// The card.
     pub card: Card,
+    /// How it shares the card with other cells of its campaign; none if it is there by itself from start to end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn: Option<Turn>,
     /// Conditions that the engine knows; the child adds its own in its `start` event.
     pub conditions: BTreeMap<String, String>,
     /// Facts recorded beside the conditions: versions, who, where.
@@ -54,6 +57,19 @@ pub struct Command {
     pub cwd: PathBuf,
     /// Variables to set or (None) to remove, on top of the supervisor's environment.
     pub env: Variables,
+}
+
+/// What a cell waits for before it uses its card, when other cells of its campaign are started on the card meanwhile.
+///
+/// A child that is given a turn does without the card what can be done without it (imports above all), then locks the file
+/// that `SWITCHBACK_TURN_FILE` names and keeps the lock until it ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Turn {
+    /// The card to itself: it times something.
+    Alone,
+    /// The card beside others that time nothing.
+    Shared,
 }
 
 /// What to do about autotuners.

@@ -53,6 +53,12 @@ pub struct Outcome {
     pub started_s: f64,
     /// Seconds from start to the end of the whole group.
     pub elapsed_s: f64,
+    /// Seconds from the start until its turn on the card came; none where its order had no turn, or it never came.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn_s: Option<f64>,
+    /// True if it may have had other cells of its campaign beside it on the card (a shared turn).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub shared: bool,
     /// The kernel's boot id, without which monotonic times cannot be compared.
     #[serde(default)]
     pub boot_id: String,
@@ -79,6 +85,22 @@ pub struct Outcome {
 }
 
 impl Outcome {
+    /// Seconds of the card's time: from its turn to the end, the whole attempt where it had no turn.
+    #[must_use]
+    pub fn card_s(&self) -> f64 {
+        self.elapsed_s - self.turn_s.unwrap_or(0.0)
+    }
+
+    /// True if it failed, or a case of it did, where other cells used the card at the same time: that may be their doing (its
+    /// memory above all), so it says nothing of the operator.
+    #[must_use]
+    pub fn failed_in_company(&self) -> bool {
+        let by_itself =
+            matches!(self.ending, Ending::Completed | Ending::Failed | Ending::Crashed | Ending::Timeout);
+        let is_clean = self.ending == Ending::Completed && self.counts.failed == 0 && self.counts.success > 0;
+        self.shared && by_itself && !is_clean
+    }
+
     /// The status as a shell would report it: the exit status, 128 plus the signal, 124 for a deadline.
     #[must_use]
     pub fn shell_status(&self) -> i32 {

@@ -348,6 +348,8 @@ mod tests {
             started_utc: "2026-11-30T10:00:00Z".into(),
             started_s: 1.0,
             elapsed_s: 2.0,
+            turn_s: None,
+            shared: false,
             boot_id: "b".into(),
             card: Card { backend: "cpu".into(), index: "0".into(), uuid: None, name: None },
             host: "h".into(),
