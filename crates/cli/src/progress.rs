@@ -87,7 +87,7 @@ impl Observer for Progress {
         let text = one_line(&cell.to_string());
         (self.view.phase, self.view.done, self.view.total) = (phase.name(), done, total);
         let line = CardLine { index: card.index.clone(), cell: text.clone(), elapsed: Duration::ZERO };
-        self.view.cards.insert(card.index.clone(), line);
+        self.view.cards.insert((card.index.clone(), text.clone()), line);
         self.view.many |= self.view.cards.len() > 1;
         if self.volume == Volume::Verbose {
             self.say(&format!("{} {} of {total}: {text}", phase.name(), done + 1));

@@ -1,28 +1,30 @@
 //! Keeps all cards of a campaign at work: starts cells, takes note of what ended, remembers nothing that the disk does not say.
 //!
 //! Which block a card gets is left to [`crate::schedule::share`]. Invariants: a block's cells run on one card, one after
-//! another; a card has one cell at a time; whatever goes wrong, nothing is left running when a drive returns.
+//! another; which cells may be on a card at once is left to [`crate::turns`]; whatever goes wrong, nothing is left running
+//! when a drive returns.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use switchback_model::cell::CellKey;
 use switchback_model::exit_code::ExitCode;
+use switchback_model::order::Turn;
 use switchback_model::outcome::{DeviceFault, Ending, Outcome};
-use switchback_store::attempt::AttemptDir;
 
 use crate::campaign::{Campaign, Drive};
 use crate::error::EngineError;
 use crate::executor::{Executor, Interrupt, Started, end_orphans};
-use crate::health::Health;
 use crate::observer::{Observer, Phase};
-use crate::orders;
+use crate::orders::{self, Place};
 use crate::request::RequestCard;
 use crate::schedule;
 use crate::schedule::blocks::{Roles, Standings};
 use crate::schedule::costs::Costs;
 use crate::schedule::share::{Part, Work, next_block};
+use crate::seats::{Block, RunningCell, Seat};
 use crate::state::Standing;
+use crate::turns;
 
 /// Processes that an earlier coordinator left are given this long after TERM.
 const ORPHAN_GRACE: Duration = Duration::from_secs(10);
@@ -63,29 +65,12 @@ impl Campaign {
     }
 }
 
-/// One card's place in a drive.
-struct Seat {
-    card: RequestCard,
-    /// The name of its lock, which names the card in outcomes.
-    name: String,
-    health: Health,
-    block: Option<Block>,
-    cell: Option<RunningCell>,
-}
-
-/// A block that a card is at work on.
-#[derive(Debug, Clone, Copy)]
-struct Block {
-    operator: usize,
-    part: Part,
-    begun: Instant,
-}
-
-struct RunningCell {
-    started: Started,
+/// A cell that may be started.
+struct Next {
+    block: Block,
     cell: CellKey,
-    attempt: AttemptDir,
-    begun: Instant,
+    phase: Phase,
+    turn: Option<Turn>,
 }
 
 /// An operator's blocks that are left.
@@ -104,6 +89,8 @@ struct Driver<'a> {
     interrupt: &'a Interrupt,
     observer: &'a mut dyn Observer,
     seats: Vec<Seat>,
+    /// Most cells on a card at once.
+    most: usize,
     names: Vec<String>,
     open: Vec<OpenOperator>,
     roles: Roles,
@@ -129,16 +116,8 @@ impl<'a> Driver<'a> {
     ) -> Self {
         let names: Vec<String> =
             campaign.request.operators.iter().map(|operator| operator.operator.clone()).collect();
-        let seats = cards
-            .into_iter()
-            .map(|card| Seat {
-                name: card.card.lock_name(),
-                card,
-                health: Health::default(),
-                block: None,
-                cell: None,
-            })
-            .collect();
+        let most = turns::most(&campaign.request, cards.len());
+        let seats = cards.into_iter().map(|card| Seat::new(card, most)).collect();
         let mut costs = Costs::default();
         for name in &names {
             costs.refresh(name, campaign.state());
@@ -150,6 +129,7 @@ impl<'a> Driver<'a> {
             interrupt,
             observer,
             seats,
+            most,
             open: names.iter().map(|_| OpenOperator::default()).collect(),
             names,
             roles: Roles::default(),
@@ -178,7 +158,7 @@ impl<'a> Driver<'a> {
                 self.start_what_can()?;
                 self.pulled = Some(Instant::now());
             }
-            if self.seats.iter().all(|seat| seat.cell.is_none()) {
+            if self.seats.iter().all(|seat| seat.running().next().is_none()) {
                 let left = self.open.iter().any(|it| !it.parts.is_empty());
                 return Ok(match (self.asked > 0, left, out_of_time) {
                     (true, ..) => Drive::Interrupted,
@@ -213,7 +193,7 @@ impl<'a> Driver<'a> {
         match ended {
             Some(started) => self.ended(started)?,
             None => {
-                for running in self.seats.iter().filter_map(|seat| seat.cell.as_ref()) {
+                for running in self.seats.iter().flat_map(Seat::running) {
                     self.observer.cell_running(&running.cell, running.begun.elapsed().as_secs_f64());
                 }
             }
@@ -224,11 +204,11 @@ impl<'a> Driver<'a> {
     /// Ends everything that runs, and waits for it: the reason is told by the error that goes to the caller.
     fn end_all(&mut self) {
         self.executor.stop();
-        while self.seats.iter().any(|seat| seat.cell.is_some()) {
+        while self.seats.iter().any(|seat| seat.running().next().is_some()) {
             self.pass_on_interrupts();
             match self.executor.wait(TICK) {
                 Ok(Some(started)) => {
-                    if let Some(cell) = self.take(started).map(|(_, running)| running.cell) {
+                    if let Some(cell) = self.take(started).map(|(.., running)| running.cell) {
                         let _ = self.campaign.state.refresh(&self.campaign.dir, &cell);
                     }
                 }
@@ -287,34 +267,49 @@ impl<'a> Driver<'a> {
 
     fn start_what_can(&mut self) -> Result<(), EngineError> {
         for place in 0..self.seats.len() {
-            if self.seats[place].cell.is_some() || !self.seats[place].health.is_in_service(Instant::now()) {
-                continue;
-            }
-            if let Some((cell, phase)) = self.next_on(place) {
-                self.start_cell(place, cell, phase)?;
+            for hand in self.seats[place].in_order() {
+                let is_free = self.seats[place].hands[hand].cell.is_none();
+                if !is_free || !self.seats[place].health.is_in_service(Instant::now()) {
+                    continue;
+                }
+                let Some(next) = self.next_on(place, hand) else { continue };
+                let is_new = self.seats[place].hands[hand].block.is_none();
+                if turns::may_start(&self.seats[place].turns(), next.turn, self.most) {
+                    let begun = Instant::now();
+                    self.seats[place].hands[hand].block.get_or_insert(Block { begun, ..next.block });
+                    self.start_cell(place, hand, next)?;
+                } else if is_new || next.turn.is_none() {
+                    // Another free hand would get the same; and what must be there by itself is not kept waiting by what is
+                    // started after it.
+                    break;
+                }
             }
         }
         Ok(())
     }
 
-    /// The next cell of a card: of its block, or of the block that it gets next.
-    fn next_on(&mut self, place: usize) -> Option<(CellKey, Phase)> {
-        if let Some(block) = self.seats[place].block {
-            if let Some(next) = self.cell_of(place, block.operator, block.part) {
+    /// The next cell of a hand: of its block, or of the block that it may have next.
+    fn next_on(&mut self, place: usize, hand: usize) -> Option<Next> {
+        if let Some(block) = self.seats[place].hands[hand].block {
+            if let Some(next) = self.cell_of(place, block) {
                 return Some(next);
             }
-            self.seats[place].block = None;
+            self.seats[place].hands[hand].block = None;
         }
         let (operator, part) = self.pull(place)?;
-        self.seats[place].block = Some(Block { operator, part, begun: Instant::now() });
-        self.cell_of(place, operator, part)
+        self.cell_of(place, Block { operator, part, begun: Instant::now() })
     }
 
-    fn cell_of(&self, place: usize, operator: usize, part: Part) -> Option<(CellKey, Phase)> {
-        if !self.open[operator].parts.contains(&part) {
+    fn cell_of(&self, place: usize, block: Block) -> Option<Next> {
+        if !self.open[block.operator].parts.contains(&block.part) {
             return None;
         }
-        self.standings().next_cell(&self.names[operator], part, Some(&self.seats[place].card.card))
+        let card = &self.seats[place].card.card;
+        let (cell, phase) =
+            self.standings().next_cell(&self.names[block.operator], block.part, Some(card))?;
+        let campaign = &*self.campaign;
+        let turn = turns::of(&campaign.request, campaign.suite(), &campaign.state, self.most, &cell);
+        Some(Next { block, cell, phase, turn })
     }
 
     /// The block that a card takes next.
@@ -322,22 +317,21 @@ impl<'a> Driver<'a> {
         let expected = self.costs.expected();
         let places: BTreeMap<&str, usize> =
             self.seats.iter().enumerate().map(|(place, seat)| (seat.name.as_str(), place)).collect();
-        let taken: BTreeSet<(usize, Part)> = self
-            .seats
-            .iter()
-            .filter_map(|seat| seat.block.as_ref())
-            .map(|block| (block.operator, block.part))
-            .collect();
+        let taken: BTreeSet<(usize, Part)> =
+            self.seats.iter().flat_map(Seat::blocks).map(|block| (block.operator, block.part)).collect();
         let work: Vec<Work> = self
             .open
             .iter()
             .enumerate()
             .map(|(operator, open)| {
-                let parts: Vec<Part> =
-                    open.parts.iter().copied().filter(|part| !taken.contains(&(operator, *part))).collect();
-                let Some(first) = parts.first().copied() else { return Work::default() };
                 let name = &self.names[operator];
                 let known = self.costs.of(name);
+                let waits = self.waits_for_its_first_round(place, operator);
+                let is_offered = |part: &Part| {
+                    !taken.contains(&(operator, *part)) && !(waits && matches!(part, Part::Round(_)))
+                };
+                let parts: Vec<Part> = open.parts.iter().copied().filter(is_offered).collect();
+                let Some(first) = parts.first().copied() else { return Work::default() };
                 let at = |name: &String| places.get(name.as_str()).copied();
                 Work {
                     block_s: expected.block_s(name, first),
@@ -356,14 +350,13 @@ impl<'a> Driver<'a> {
         let busy_s: Vec<Option<f64>> = self
             .seats
             .iter()
-            .map(|seat| match (seat.health.is_in_service(Instant::now()), &seat.block) {
-                (false, _) => None,
-                (true, None) => Some(0.0),
-                (true, Some(block)) => {
-                    // What is overdue takes as long again as it is overdue: a cell that hangs does not hold others up.
+            .map(|seat| {
+                // What is overdue takes as long again as it is overdue: a cell that hangs does not hold others up.
+                let left_s = |block: &Block| {
                     let all_s = expected.block_s(&self.names[block.operator], block.part);
-                    Some((all_s - block.begun.elapsed().as_secs_f64()).abs())
-                }
+                    (all_s - block.begun.elapsed().as_secs_f64()).abs()
+                };
+                seat.health.is_in_service(Instant::now()).then(|| seat.blocks().map(left_s).sum())
             })
             .collect();
         let (block, left_s) = next_block(&work, &busy_s, !self.campaign.request.fixed, place);
@@ -371,7 +364,17 @@ impl<'a> Driver<'a> {
         block
     }
 
-    fn start_cell(&mut self, place: usize, cell: CellKey, phase: Phase) -> Result<(), EngineError> {
+    /// True if a card is at work on a round of the operator that decides how its other rounds are paired.
+    fn waits_for_its_first_round(&self, place: usize, operator: usize) -> bool {
+        self.campaign.request.pairing_falls_back
+            && self.costs.of(&self.names[operator]).is_none_or(|known| known.rounds.0 == 0)
+            && self.seats[place]
+                .blocks()
+                .any(|block| block.operator == operator && matches!(block.part, Part::Round(_)))
+    }
+
+    fn start_cell(&mut self, place: usize, hand: usize, next: Next) -> Result<(), EngineError> {
+        let Next { cell, phase, turn, .. } = next;
         let seat = &self.seats[place];
         let campaign = &mut *self.campaign;
         // A cell that cannot write what it measures has measured for nothing.
@@ -383,28 +386,33 @@ impl<'a> Driver<'a> {
             campaign.backend,
             &campaign.state,
             &cell,
-            &seat.card,
+            Place { card: &seat.card, turn },
         )?;
         self.observer.cell_started(&cell, &seat.card.card, phase, self.done, self.total);
         let started = self
             .executor
             .start(&attempt.order_path())
             .map_err(|source| EngineError::Executor { cell: cell.to_string(), source })?;
-        self.seats[place].cell = Some(RunningCell { started, cell, attempt, begun: Instant::now() });
+        self.seats[place].hands[hand].cell =
+            Some(RunningCell { started, cell, attempt, begun: Instant::now(), turn });
         Ok(())
     }
 
-    fn take(&mut self, started: Started) -> Option<(usize, RunningCell)> {
+    fn take(&mut self, started: Started) -> Option<(usize, usize, RunningCell)> {
         self.seats.iter_mut().enumerate().find_map(|(place, seat)| {
-            let running = seat.cell.take_if(|cell| cell.started == started)?;
-            Some((place, running))
+            seat.hands.iter_mut().enumerate().find_map(|(hand, it)| {
+                let running = it.cell.take_if(|cell| cell.started == started)?;
+                Some((place, hand, running))
+            })
         })
     }
 
     /// Takes note of a cell that has ended.
     fn ended(&mut self, started: Started) -> Result<(), EngineError> {
         self.pulled = None;
-        let Some((place, RunningCell { cell, attempt, .. })) = self.take(started) else { return Ok(()) };
+        let Some((place, hand, RunningCell { cell, attempt, .. })) = self.take(started) else {
+            return Ok(());
+        };
         self.campaign.state.refresh(&self.campaign.dir, &cell)?;
         self.costs.refresh(&cell.operator, &self.campaign.state);
         let outcome = attempt.outcome()?;
@@ -423,7 +431,7 @@ impl<'a> Driver<'a> {
                     |outcome| outcome.reason,
                 );
                 self.observer.note(&format!("{cell}: {reason}"));
-                self.seats[place].block = None;
+                self.seats[place].hands[hand].block = None;
                 let out = if fault == Some(DeviceFault::Lost) {
                     self.lost(place, &reason)
                 } else {
@@ -433,7 +441,7 @@ impl<'a> Driver<'a> {
             }
             Some(_) => {
                 self.check_recording(&cell, outcome.as_ref())?;
-                self.note_health(place, &cell, outcome.as_ref());
+                self.note_health(place, hand, &cell, outcome.as_ref());
                 if !matches!(self.campaign.state.standing(&cell.operator, cell.purpose), Standing::Open) {
                     self.done += 1;
                 }
@@ -479,14 +487,14 @@ impl<'a> Driver<'a> {
     }
 
     /// What a cell that ran tells of the cards that it ran on.
-    fn note_health(&mut self, place: usize, cell: &CellKey, outcome: Option<&Outcome>) {
+    fn note_health(&mut self, place: usize, hand: usize, cell: &CellKey, outcome: Option<&Outcome>) {
         match outcome.and_then(|outcome| outcome.device_fault) {
             None => self.seats[place].health.ran(),
             fault => {
                 let reason = outcome.map(|outcome| outcome.reason.clone()).unwrap_or_default();
                 self.observer.note(&format!("{cell}: {reason}"));
                 // It is tried again, and elsewhere if there is elsewhere.
-                self.seats[place].block = None;
+                self.seats[place].hands[hand].block = None;
                 if fault == Some(DeviceFault::Lost) {
                     let out = self.lost(place, &reason);
                     self.say_out(place, out);

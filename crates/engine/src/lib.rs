@@ -40,8 +40,10 @@ pub mod runs;
 pub mod schedule;
 pub mod screen;
 pub mod scripts;
+mod seats;
 pub mod state;
 mod told;
+mod turns;
 pub mod unset;
 pub mod watch;
 

@@ -9,7 +9,7 @@ use switchback_model::cell::{CellKey, Purpose};
 use switchback_model::conditions::Conditions;
 use switchback_model::event::PROTOCOL;
 use switchback_model::operator::OperatorSpec;
-use switchback_model::order::{Measure, Order, Tuning};
+use switchback_model::order::{Measure, Order, Tuning, Turn};
 use switchback_model::side::{CellSides, Pairing, Side};
 use switchback_store::StoreError;
 use switchback_store::attempt::{self, AttemptDir};
@@ -22,6 +22,15 @@ use crate::request::{Goal, Request, RequestCard};
 use crate::schedule::seed;
 use crate::state::{Standing, State};
 
+/// Where a cell runs.
+#[derive(Debug, Clone, Copy)]
+pub struct Place<'a> {
+    /// The card.
+    pub card: &'a RequestCard,
+    /// How it shares the card, as [`Order::turn`] has it.
+    pub turn: Option<Turn>,
+}
+
 /// Claims a cell's next attempt and writes its order, for a card whose caches are its own.
 ///
 /// # Errors
@@ -33,8 +42,9 @@ pub fn write(
     backend: &Backend,
     state: &State,
     cell: &CellKey,
-    card: &RequestCard,
+    place: Place<'_>,
 ) -> Result<AttemptDir, StoreError> {
+    let Place { card, turn } = place;
     let operator = request
         .operators
         .iter()
@@ -96,6 +106,7 @@ pub fn write(
         measure,
         timeout_s: request.cell_timeout_s,
         card: card.card.clone(),
+        turn,
     };
     attempt.write_order(&order)?;
     Ok(attempt)

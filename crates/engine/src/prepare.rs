@@ -61,6 +61,8 @@ pub struct Ask {
     pub replay_from: Option<PathBuf>,
     /// True if each operator stays on the card that a fixed partition gives it.
     pub fixed: bool,
+    /// Most cells on a card at once; none for what the machine's cores allow.
+    pub cells_per_card: Option<u32>,
     /// Seed; none draws one.
     pub seed: Option<u64>,
     /// Seconds a cell may take.
@@ -201,6 +203,7 @@ pub fn prepare(ask: Ask, program: &Path) -> Result<Prepared, EngineError> {
         allowed: ask.allowed.into_iter().collect(),
         verdicts: ask.verdicts,
         fixed: ask.fixed,
+        cells_per_card: ask.cells_per_card,
         replay_from: ask.replay_from.clone(),
         recorded: Vec::new(),
         operators,

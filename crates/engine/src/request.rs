@@ -106,6 +106,9 @@ pub struct Request {
     /// True if each operator stays on the card that a fixed partition gives it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub fixed: bool,
+    /// Most cells on a card at once, of which at most one measures; none for what the machine's cores allow.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cells_per_card: Option<u32>,
     /// The run whose recordings are replayed; copies of them lie in the campaign's folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replay_from: Option<PathBuf>,
@@ -397,6 +400,7 @@ pub(crate) mod tests {
             allowed: Vec::new(),
             verdicts: Vec::new(),
             fixed: false,
+            cells_per_card: None,
             replay_from: None,
             recorded: Vec::new(),
             operators: vec!["add".parse().unwrap(), "sum".parse().unwrap()],

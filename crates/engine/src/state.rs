@@ -51,6 +51,7 @@ impl Attempt {
                 && outcome.counts.success > 0
                 // Of a card that was lost nothing is certain.
                 && outcome.device_fault != Some(DeviceFault::Lost)
+                && !outcome.failed_in_company()
         })
     }
 
@@ -283,6 +284,13 @@ impl State {
         latest.lock_name()
     }
 
+    /// True if an attempt of a cell failed beside other cells on its card, so that the next is to be there by itself.
+    #[must_use]
+    pub fn failed_in_company(&self, cell: &CellKey) -> bool {
+        let attempts = self.cells.get(cell).map(Vec::as_slice).unwrap_or_default();
+        attempts.iter().filter_map(|it| it.outcome.as_ref()).any(Outcome::failed_in_company)
+    }
+
     /// The cards, by their locks' names, on which a cell that is still open died.
     pub fn died_on(&self, operator: &str) -> BTreeSet<String> {
         self.of_operator(operator)
@@ -359,6 +367,10 @@ enum Death {
 impl Attempt {
     fn death(&self) -> Option<Death> {
         let outcome = self.outcome.as_ref().filter(|outcome| outcome.ending != Ending::NotStarted)?;
+        // A death beside others may be their doing, but a card that is lost is lost.
+        if outcome.failed_in_company() && outcome.device_fault != Some(DeviceFault::Lost) {
+            return None;
+        }
         match (outcome.device_fault, outcome.ending) {
             (Some(DeviceFault::Lost), _) => Some(Death::LostOn(outcome.card.lock_name())),
             (Some(DeviceFault::Poisoned), _) => Some(Death::Poisoned),
@@ -374,7 +386,11 @@ fn failed(attempts: &[Attempt]) -> Option<&Attempt> {
     let mut deaths: BTreeMap<Death, usize> = BTreeMap::new();
     for attempt in attempts.iter().filter(|attempt| !attempt.has_rows()) {
         let Some(death) = attempt.death() else {
-            let ended = attempt.outcome.as_ref().map(|outcome| outcome.ending);
+            let ended = attempt
+                .outcome
+                .as_ref()
+                .filter(|outcome| !outcome.failed_in_company())
+                .map(|outcome| outcome.ending);
             if matches!(ended, Some(Ending::Completed | Ending::Failed | Ending::Timeout)) {
                 return Some(attempt);
             }

@@ -275,6 +275,10 @@ impl Suite for FlagGems {
         PAIRINGS
     }
 
+    fn takes_turns(&self) -> bool {
+        true
+    }
+
     fn tunes(&self) -> bool {
         true
     }

@@ -251,6 +251,11 @@ pub trait Suite {
     /// True if its operators may be autotuned, so that tuning gets a cell of its own.
     fn tunes(&self) -> bool;
 
+    /// True if its children can get ready without the card and then wait for their turn on it (`Order::turn`).
+    fn takes_turns(&self) -> bool {
+        false
+    }
+
     /// True if its cells draw the order of cases anew from the seed, so that neighbours change between rounds.
     fn shuffles_cases(&self) -> bool {
         false

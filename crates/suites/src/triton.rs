@@ -92,6 +92,10 @@ impl Suite for Triton {
         PAIRINGS
     }
 
+    fn takes_turns(&self) -> bool {
+        true
+    }
+
     fn tunes(&self) -> bool {
         true
     }

@@ -52,6 +52,7 @@ pub fn run(args: &DemoArgs, volume: Volume) -> anyhow::Result<ExitCode> {
         exclude: Vec::new(),
         replay_from: None,
         fixed: false,
+        cells_per_card: None,
         naive: true,
         tune_on: Side::A,
         seed: args.seed,

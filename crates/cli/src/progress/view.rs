@@ -29,10 +29,10 @@ pub struct View {
     pub elapsed: Duration,
     /// Time until all cards are done, as far as it is known what is to be measured.
     pub left: Option<Duration>,
-    /// True once several cards were at work at a time: from then on each has its line.
+    /// True once several cells ran at a time: from then on each has its line.
     pub many: bool,
-    /// Cards at work, by their index.
-    pub cards: BTreeMap<String, CardLine>,
+    /// Cards at work, by their index and their cell.
+    pub cards: BTreeMap<(String, String), CardLine>,
 }
 
 impl View {
@@ -106,7 +106,7 @@ mod tests {
                 .map(|(index, cell, elapsed_s)| {
                     let elapsed = Duration::from_secs(*elapsed_s);
                     let card = CardLine { index: (*index).into(), cell: (*cell).into(), elapsed };
-                    ((*index).to_owned(), card)
+                    (((*index).to_owned(), (*cell).to_owned()), card)
                 })
                 .collect(),
             ..View::default()

@@ -229,6 +229,7 @@ pub fn ask(
             None => None,
         },
         fixed: false,
+        cells_per_card: args.cells_per_card,
         naive: false,
         tune_on,
         seed: args.seed,

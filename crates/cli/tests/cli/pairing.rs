@@ -9,6 +9,11 @@ const SITE: &str = "import fake_driver\n";
 
 /// Runs `ab` of the triton suite's softmax without a card; none where no interpreter has Triton.
 fn ab(sandbox: &Sandbox, switch: &[&str]) -> Option<serde_json::Value> {
+    ab_of(sandbox, &["softmax::float16"], switch)
+}
+
+/// As [`ab`], of these operators, with up to three cells on the card at once.
+fn ab_of(sandbox: &Sandbox, operators: &[&str], switch: &[&str]) -> Option<serde_json::Value> {
     let Some(python) = std::env::var_os("SWITCHBACK_TEST_TRITON_PYTHON") else {
         eprintln!("skipped: `SWITCHBACK_TEST_TRITON_PYTHON` names no interpreter with triton");
         return None;
@@ -16,8 +21,9 @@ fn ab(sandbox: &Sandbox, switch: &[&str]) -> Option<serde_json::Value> {
     std::fs::write(sandbox.path("sitecustomize.py"), SITE).unwrap();
     let stand_in = Path::new(env!("CARGO_MANIFEST_DIR")).join("../suites/python/tests/fake");
     let path = format!("{}:{}", stand_in.display(), sandbox.path(".").display());
-    let mut arguments =
-        vec!["ab", "softmax::float16", "--suite", "triton", "--backend", "cpu", "--rounds", "2"];
+    let mut arguments = vec!["ab"];
+    arguments.extend(operators);
+    arguments.extend(["--suite", "triton", "--backend", "cpu", "--rounds", "2", "--cells-per-card", "3"]);
     arguments.extend(["--sample-ms", "20", "--warmup-ms", "2", "--measure-identical", "--seed", "5"]);
     arguments.extend(["--out", "out", "--python", python.to_str().unwrap()]);
     arguments.extend(switch);
@@ -46,6 +52,42 @@ fn a_duet_that_is_proven_is_what_is_measured() {
     assert_eq!(cells(&sandbox), ["r1_AB", "r2_AB"]);
     assert_eq!((&report["pairing"], &softmax["screen"]), (&"duet".into(), &"IR_CHANGED".into()));
     assert!(!softmax["reasons"].to_string().contains("one process a side"), "{softmax}");
+}
+
+/// Cells that time nothing share the card, timed ones get ready beside others and have it to themselves.
+#[test]
+fn cells_get_ready_beside_each_other_and_measure_one_after_the_other() {
+    let sandbox = Sandbox::new();
+    let operators = ["softmax::float16", "add::float16", "gelu::float16"];
+    let Some(report) = ab_of(&sandbox, &operators, &["--switch", "DISABLE_LLVM_OPT=:1"]) else { return };
+    assert_eq!(report["operators"].as_array().unwrap().len(), 3);
+    // (purpose, start, turn, end) of each attempt, by one clock.
+    let mut cells = Vec::new();
+    for operator in ["softmax", "add", "gelu"] {
+        for entry in std::fs::read_dir(sandbox.path(&format!("out/cells/{operator}"))).unwrap() {
+            let cell = entry.unwrap();
+            let attempts = std::fs::read_dir(cell.path()).unwrap().count();
+            assert_eq!(attempts, 1, "{cell:?}");
+            let text = std::fs::read(cell.path().join("1/outcome.json")).unwrap();
+            let outcome: serde_json::Value = serde_json::from_slice(&text).unwrap();
+            let number =
+                |field: &str| outcome[field].as_f64().unwrap_or_else(|| panic!("{field}: {outcome}"));
+            let start_s = number("started_s");
+            let purpose = cell.file_name().into_string().unwrap();
+            let is_shared = outcome["shared"].as_bool().unwrap_or(false);
+            assert_eq!(is_shared, purpose.starts_with("screen"), "{outcome}");
+            cells.push((purpose, start_s, start_s + number("turn_s"), start_s + number("elapsed_s")));
+        }
+    }
+    let overlap = |from: fn(&(String, f64, f64, f64)) -> f64, timed: bool| {
+        let is_timed = |it: &(String, f64, f64, f64)| !it.0.starts_with("screen");
+        (0..cells.len()).flat_map(|one| (0..one).map(move |two| (one, two))).any(|(one, two)| {
+            let (one, two) = (&cells[one], &cells[two]);
+            (!timed || is_timed(one) || is_timed(two)) && from(one) < two.3 && from(two) < one.3
+        })
+    };
+    assert!(overlap(|cell| cell.1, true), "one gets ready while another has the card");
+    assert!(!overlap(|cell| cell.2, true), "two had the card at once, and one of them timed: {cells:?}");
 }
 
 /// `PTXAS_OPTIONS` is read when the back end is imported, before any side has its turn: in one process side B's machine

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use switchback_model::cell::Purpose;
+use switchback_model::outcome::Outcome;
 use switchback_model::side::{Pairing, Side};
 
 use super::share::Part;
@@ -66,7 +67,7 @@ impl Costs {
                 it.rounds.1 += attempts
                     .iter()
                     .filter_map(|attempt| attempt.outcome.as_ref())
-                    .map(|outcome| outcome.elapsed_s)
+                    .map(Outcome::card_s)
                     .sum::<f64>();
             }
         }
@@ -172,17 +173,17 @@ impl Expected<'_> {
     }
 }
 
-/// Seconds of the first attempt that left rows.
+/// Seconds of the card's time of the first attempt that left rows.
 fn elapsed_s(attempts: &[Attempt]) -> Option<f64> {
     let attempt = attempts.iter().find(|attempt| attempt.has_rows())?;
-    Some(attempt.outcome.as_ref()?.elapsed_s)
+    Some(attempt.outcome.as_ref()?.card_s())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::state::tests::{outcome, state};
-    use switchback_model::outcome::{Ending, Outcome};
+    use switchback_model::outcome::Ending;
 
     fn took(elapsed_s: f64, minute: u32, card: &str) -> Vec<Option<Outcome>> {
         let started_utc = format!("2026-01-01T10:{minute:02}:00Z");

@@ -79,7 +79,7 @@ def pytest_collectreport(report):
 
 
 def pytest_collection_finish(session):
-    """All test files are loaded: wrap the benchmark's classes."""
+    """All test files are loaded: wrap the benchmark's classes, and wait for the card."""
     if _probe is None:
         return
     _probe.flaggems.shapes.configure(session.config)
@@ -91,6 +91,8 @@ def pytest_collection_finish(session):
     compatibility.apply(_probe.session.events, vendor, session.items)
     if not session.items:
         _probe.session.events.error("collect", "no test was selected")
+        return
+    _probe.session.take_turn()
 
 
 @pytest.hookimpl(tryfirst=True)

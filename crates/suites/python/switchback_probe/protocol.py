@@ -65,6 +65,8 @@ class Order:
         self.ir_dir = str(fields.get("ir_dir") or os.path.join(self.attempt_dir, "ir"))
         self.measure = Measure(fields.get("measure") or {})
         self.conditions = dict(fields.get("conditions") or {})
+        self.turn = fields.get("turn")
+        """How the cell shares its card, `alone` or `shared`; None where it has it from start to end."""
         self.sides = sides_of(self.purpose)
         self.switch = dict(fields.get("switch") or {})
         """Variables by side, `a` and `b`; what is None is unset."""

@@ -98,6 +98,7 @@ def carry_out(session, catalogue):
     cases = [
         (session.names.next(name, dtype, list(shape)), dtype, shape) for dtype in dtypes for shape in operator.shapes
     ]
+    session.take_turn()
     if session.order.measure.timed:
         random.Random(session.order.measure.seed).shuffle(cases)
     results = [measure(session, kernel, name, case, getattr(torch, dtype), shape) for case, dtype, shape in cases]

@@ -18,6 +18,7 @@ from .side import Sides
 from .summary import summary
 from .timer import Timer
 from .tuner import TunerHook
+from .turns import CardTurn
 
 NOT_TIMED = float("nan")
 """What the benchmark gets as a latency where none was measured."""
@@ -30,6 +31,7 @@ class Session:
         self.order = order
         self.sides = Sides(order)
         self.events = Events(os.path.join(order.attempt_dir, "events.jsonl"))
+        self.turn = CardTurn(order.turn)
         self.objects = Objects(order.ir_dir)
         self.names = CaseNames()
         self.triton = None
@@ -111,6 +113,10 @@ class Session:
             seed = self.order.measure.seed
             self.events.note("draws", f"seed {seed}: side {self.sides.first} compiles and loads first")
             self.sides.to(self.sides.first)
+
+    def take_turn(self):
+        """Wait for the card: from here on it is used."""
+        self.turn.take(self.events)
 
     def tuning_now(self):
         """True while a tuner tries configs."""

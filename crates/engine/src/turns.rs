@@ -1,0 +1,163 @@
+//! Which cells may be on one card at the same time.
+//!
+//! Most of a short cell's time needs no card: an interpreter starts, modules are imported, tests collected. So cells that time
+//! nothing share a card, and the next cell gets ready while one measures; a lock that the children take in turn keeps those
+//! apart that must be (`cell` has the lock, the child takes it). Here is only who may be started when. Invariant: a cell whose
+//! rows are times of the host, or that is measured one process a side, is on its card by itself from start to end.
+
+use switchback_model::cell::{CellKey, Purpose};
+use switchback_model::order::{TimerChoice, Turn};
+use switchback_model::side::CellSides;
+use switchback_suites::suite::Suite;
+
+use crate::request::Request;
+use crate::state::State;
+
+/// Cells that time something and are on one card: one measures, one gets ready.
+const ALONE: usize = 2;
+/// A machine with so many cores a card is given all the cells at once that are of use.
+const MANY_CORES: usize = 8;
+const MANY: usize = 4;
+/// A machine with so many lets the next cell get ready.
+const SOME_CORES: usize = 4;
+const SOME: usize = 2;
+
+/// Benchmark modes whose rows are times of the host: what gets ready beside them would be measured with them.
+const HOST_MODES: [&str; 2] = ["operator", "wrapper"];
+
+/// Most cells on a card at once: what was asked for, else by the cores of this machine.
+pub(crate) fn most(request: &Request, cards: usize) -> usize {
+    let asked = request.cells_per_card.map(|asked| asked as usize);
+    asked.unwrap_or_else(|| {
+        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        by_cores(cores / cards.max(1))
+    })
+}
+
+fn by_cores(cores_a_card: usize) -> usize {
+    match cores_a_card {
+        MANY_CORES.. => MANY,
+        SOME_CORES.. => SOME,
+        _ => 1,
+    }
+}
+
+/// How a cell shares its card; none if it must be there by itself.
+pub(crate) fn of(
+    request: &Request,
+    suite: &dyn Suite,
+    state: &State,
+    most: usize,
+    cell: &CellKey,
+) -> Option<Turn> {
+    if most < 2 || !suite.takes_turns() {
+        return None;
+    }
+    match cell.purpose {
+        Purpose::Tune(_) => Some(Turn::Alone),
+        // What failed beside others is tried again without them.
+        Purpose::Screen(_) | Purpose::Again(_) => {
+            Some(if state.failed_in_company(cell) { Turn::Alone } else { Turn::Shared })
+        }
+        Purpose::Round(_, CellSides::Both) => {
+            let mode = request.options.mode.as_deref().unwrap_or_default();
+            let of_the_host = request.measure.timer == TimerChoice::Direct || HOST_MODES.contains(&mode);
+            (!of_the_host).then_some(Turn::Alone)
+        }
+        // The sides of a round follow each other with nothing between them.
+        Purpose::Round(..) | Purpose::Naive(..) | Purpose::Run => None,
+    }
+}
+
+/// True if a cell may be started beside those that are on its card.
+pub(crate) fn may_start(beside: &[Option<Turn>], cell: Option<Turn>, most: usize) -> bool {
+    match cell {
+        None => beside.is_empty(),
+        Some(_) if beside.len() >= most || beside.contains(&None) => false,
+        Some(Turn::Alone) => beside.iter().filter(|it| **it == Some(Turn::Alone)).count() < ALONE,
+        Some(Turn::Shared) => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::request::tests::request;
+    use crate::state::tests::{outcome, state};
+    use switchback_model::outcome::{Ending, Outcome};
+    use switchback_suites::registry;
+
+    const ALONE_TURN: Option<Turn> = Some(Turn::Alone);
+    const SHARED: Option<Turn> = Some(Turn::Shared);
+
+    #[test]
+    fn one_measures_one_gets_ready_and_what_times_nothing_shares() {
+        assert!(may_start(&[], None, 4) && may_start(&[], ALONE_TURN, 4) && may_start(&[], SHARED, 4));
+        assert!(may_start(&[ALONE_TURN], ALONE_TURN, 4));
+        assert!(!may_start(&[ALONE_TURN, ALONE_TURN], ALONE_TURN, 4));
+        assert!(may_start(&[ALONE_TURN, ALONE_TURN], SHARED, 4));
+        assert!(may_start(&[SHARED, SHARED, SHARED], SHARED, 4));
+        assert!(!may_start(&[SHARED; 4], SHARED, 4));
+        assert!(!may_start(&[SHARED], None, 4) && !may_start(&[None], SHARED, 4));
+    }
+
+    #[test]
+    fn cores_tell_how_many() {
+        assert_eq!([0, 1, 3, 4, 7, 8, 64].map(by_cores), [1, 1, 1, 2, 2, 4, 4]);
+        let mut it = request();
+        it.cells_per_card = Some(3);
+        assert_eq!(most(&it, 8), 3);
+    }
+
+    #[test]
+    fn what_times_the_host_or_one_side_is_by_itself() {
+        let suite = |name: &str| {
+            registry::suite(
+                name,
+                &switchback_suites::suite::SuiteOptions::default(),
+                std::path::Path::new("x"),
+            )
+            .unwrap()
+        };
+        let (triton, cpu) = (suite("triton"), suite("cpu"));
+        let cell = |purpose: &str| CellKey { operator: "add".into(), purpose: purpose.parse().unwrap() };
+        let mut it = request();
+        let turn = |it: &Request, purpose| of(it, triton.as_ref(), &State::default(), 4, &cell(purpose));
+        assert_eq!(
+            ["tune_A", "screen_B", "again_A", "r1_AB"].map(|purpose| turn(&it, purpose)),
+            [ALONE_TURN, SHARED, SHARED, ALONE_TURN]
+        );
+        assert_eq!(["run", "r1_A", "naive1_B"].map(|purpose| turn(&it, purpose)), [None; 3]);
+        assert_eq!(of(&it, triton.as_ref(), &State::default(), 1, &cell("screen_A")), None);
+        assert_eq!(of(&it, cpu.as_ref(), &State::default(), 4, &cell("screen_A")), None);
+        it.measure.timer = TimerChoice::Direct;
+        assert_eq!(turn(&it, "r1_AB"), None);
+        it.measure.timer = TimerChoice::Gated;
+        it.options.mode = Some("operator".into());
+        assert_eq!(turn(&it, "r1_AB"), None);
+    }
+
+    #[test]
+    fn what_failed_in_company_is_tried_again_by_itself() {
+        let of_outcome = |success, failed| {
+            let it = outcome(Ending::Completed, success, "2026-01-01T10:00:00Z", "0");
+            Some(Outcome {
+                shared: true,
+                counts: switchback_model::outcome::Counts { failed, ..it.counts },
+                ..it
+            })
+        };
+        let cell = CellKey { operator: "add".into(), purpose: "screen_A".parse().unwrap() };
+        let is_open =
+            |it: &State| matches!(it.standing(&cell.operator, cell.purpose), crate::state::Standing::Open);
+        let good = state(&[("screen_A", vec![of_outcome(3, 0)])]);
+        assert!(!is_open(&good) && !good.failed_in_company(&cell));
+        for bad in [of_outcome(2, 1), of_outcome(0, 0)] {
+            let once = state(&[("screen_A", vec![bad.clone()])]);
+            assert!(is_open(&once) && once.failed_in_company(&cell));
+            let by_itself = Some(Outcome { shared: false, ..bad.clone().unwrap() });
+            let twice = state(&[("screen_A", vec![bad, by_itself])]);
+            assert!(!is_open(&twice));
+        }
+    }
+}
