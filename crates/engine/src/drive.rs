@@ -327,10 +327,10 @@ impl<'a> Driver<'a> {
                 let name = &self.names[operator];
                 let known = self.costs.of(name);
                 let waits = self.waits_for_its_first_round(place, operator);
-                let is_offered = |part: &Part| {
-                    !taken.contains(&(operator, *part)) && !(waits && matches!(part, Part::Round(_)))
+                let is_held = |part: &Part| {
+                    taken.contains(&(operator, *part)) || waits && matches!(part, Part::Round(_))
                 };
-                let parts: Vec<Part> = open.parts.iter().copied().filter(is_offered).collect();
+                let parts: Vec<Part> = open.parts.iter().copied().filter(|part| !is_held(part)).collect();
                 let Some(first) = parts.first().copied() else { return Work::default() };
                 let at = |name: &String| places.get(name.as_str()).copied();
                 Work {

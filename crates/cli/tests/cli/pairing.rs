@@ -61,7 +61,7 @@ fn cells_get_ready_beside_each_other_and_measure_one_after_the_other() {
     let operators = ["softmax::float16", "add::float16", "gelu::float16"];
     let Some(report) = ab_of(&sandbox, &operators, &["--switch", "DISABLE_LLVM_OPT=:1"]) else { return };
     assert_eq!(report["operators"].as_array().unwrap().len(), 3);
-    // (purpose, start, turn, end) of each attempt, by one clock.
+    // (purpose, start, turn, last event) of each attempt, by one clock.
     let mut cells = Vec::new();
     for operator in ["softmax", "add", "gelu"] {
         for entry in std::fs::read_dir(sandbox.path(&format!("out/cells/{operator}"))).unwrap() {
@@ -76,7 +76,11 @@ fn cells_get_ready_beside_each_other_and_measure_one_after_the_other() {
             let purpose = cell.file_name().into_string().unwrap();
             let is_shared = outcome["shared"].as_bool().unwrap_or(false);
             assert_eq!(is_shared, purpose.starts_with("screen"), "{outcome}");
-            cells.push((purpose, start_s, start_s + number("turn_s"), start_s + number("elapsed_s")));
+            let events = std::fs::read_to_string(cell.path().join("1/events.jsonl")).unwrap();
+            let end: serde_json::Value = serde_json::from_str(events.lines().last().unwrap()).unwrap();
+            assert_eq!(end["kind"], "end");
+            let end_s = end["t_s"].as_f64().unwrap();
+            cells.push((purpose, start_s, start_s + number("turn_s"), end_s));
         }
     }
     let overlap = |from: fn(&(String, f64, f64, f64)) -> f64, timed: bool| {
