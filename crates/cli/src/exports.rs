@@ -125,6 +125,7 @@ fn status_row(it: StatusFacts) -> StatusRow {
         switch: it.switch,
         rc: it.outcome.shell_status(),
         elapsed_s: it.outcome.elapsed_s,
+        card_s: it.outcome.card_s(),
         counts: it.outcome.counts,
         attempt: it.attempt,
         ending: it.outcome.ending,

@@ -441,6 +441,11 @@ impl<'a> Driver<'a> {
             }
             Some(_) => {
                 self.check_recording(&cell, outcome.as_ref())?;
+                if outcome.as_ref().is_some_and(Outcome::failed_in_company) {
+                    let reason =
+                        "failed beside other cells on its card, which may be why; tried again by itself";
+                    self.observer.note(&format!("{cell}: {reason}"));
+                }
                 self.note_health(place, hand, &cell, outcome.as_ref());
                 if !matches!(self.campaign.state.standing(&cell.operator, cell.purpose), Standing::Open) {
                     self.done += 1;

@@ -352,7 +352,7 @@ fn check_cards(request: &Request) -> Result<(), EngineError> {
         if cards[..place].iter().any(|other| other.card == it.card) {
             return Err(EngineError::usage(
                 format!("card `{}` is named twice", it.card.index),
-                "a card has one cell at a time",
+                "a card is measured on by one campaign at a time",
             ));
         }
         let differences = first.differences(&Conditions(it.facts.clone()), &allowed);

@@ -77,6 +77,8 @@ pub struct StatusRow {
     pub host: String,
     /// Wall clock at the start, UTC.
     pub started_utc: String,
+    /// Seconds of the card's time: without those in which it got ready and waited for its turn.
+    pub card_s: f64,
     /// What the card's readings add up to; none where none were to be taken.
     pub telemetry: Option<TelemetrySummary>,
 }
@@ -168,6 +170,7 @@ pub fn status(rows: &[StatusRow]) -> String {
         "sm_clock_mhz",
         "throttle",
         "sampler_cpu_s",
+        "card_s",
     ]);
     for row in rows {
         let round = row.purpose.round().map(|round| round.to_string()).unwrap_or_default();
@@ -204,6 +207,7 @@ pub fn status(rows: &[StatusRow]) -> String {
                 table.more([reasons.join("+"), cpu_s]);
             }
         }
+        table.more([seconds(row.card_s)]);
     }
     table.text()
 }

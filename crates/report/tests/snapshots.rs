@@ -244,6 +244,7 @@ fn tsv_status_begins_with_the_columns_of_the_scripts() {
         switch: "1".into(),
         rc: 0,
         elapsed_s: 41.1234,
+        card_s: 32.5,
         counts,
         attempt: 1,
         ending: Ending::Completed,
@@ -276,10 +277,10 @@ fn tsv_status_begins_with_the_columns_of_the_scripts() {
     assert!(text.starts_with(
         "device\tround\top\tside\tswitch\trc\telapsed_s\tsuccess\tfailed\treplay_fallback\tno_cudagraph\t\
          capture_poisoned\tcell\tattempt\tending\treason\tuuid\thost\tstarted_utc\tsampler\treadings\tsm_clock_mhz\t\
-         throttle\tsampler_cpu_s\n"
+         throttle\tsampler_cpu_s\tcard_s\n"
     ));
     let columns: Vec<usize> = text.lines().map(|line| line.split('\t').count()).collect();
-    assert_eq!(columns, [24; 3]);
+    assert_eq!(columns, [25; 3]);
     insta::assert_snapshot!(text);
 }
 
