@@ -1,7 +1,10 @@
 //! The same operators on several numbers of cards: makespan, card seconds, idle share, speed-up, verdicts held side by side.
 //!
 //! Each number of cards is a campaign of its own with caches of its own. Figures come from the attempts' outcomes: card seconds
-//! are those in which a card had a cell, the makespan goes from the first start to the last end.
+//! are those in which a cell of the card had its turn, the makespan goes from the first start to the last end.
+//!
+//! `--program FILE` runs a binary that is there (a machine with cards may have no compiler), `--read` runs nothing and reads the
+//! folders of an earlier run, and what stands behind `--` goes to each campaign.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -43,15 +46,21 @@ const FLAGGEMS: [&str; 28] = [
     "topk",
     "dot",
 ];
-/// Options of the campaigns that can be given.
+/// Options of the campaigns that can be given without `--`.
 const PASSED_ON: [&str; 8] =
     ["--python", "--flaggems-dir", "--rounds", "--dtypes", "--level", "--ops-file", "--controls", "--seed"];
+/// How close a card's turns must follow each other to count as one: what a lock needs to change hands.
+const SAME_S: f64 = 0.05;
 
 /// Runs a campaign for each number of cards and compares them.
 ///
 /// # Errors
 /// A campaign fails, or a verdict contradicts another number of cards'.
 pub fn run(root: &Path, arguments: &[&str]) -> anyhow::Result<()> {
+    let (arguments, more) = match arguments.iter().position(|argument| *argument == "--") {
+        Some(at) => (&arguments[..at], &arguments[at + 1..]),
+        None => (arguments, &[][..]),
+    };
     let option = |name: &str| {
         arguments.iter().position(|argument| *argument == name).and_then(|at| arguments.get(at + 1)).copied()
     };
@@ -67,16 +76,27 @@ pub fn run(root: &Path, arguments: &[&str]) -> anyhow::Result<()> {
         .collect::<anyhow::Result<_>>()?;
     let suite = option("--suite").unwrap_or("flaggems");
     let out = root.join(option("--out").unwrap_or("runs/gpu-cards"));
-    Step::new("build", root, &["cargo", "build", "--release", "--quiet", "--package", "switchback"]).run()?;
-    let program = root.join("target/release/switchback").to_string_lossy().into_owned();
+    let only_reads = arguments.contains(&"--read");
+    let program = match option("--program") {
+        Some(program) => program.to_owned(),
+        None if only_reads => String::new(),
+        None => {
+            Step::new("build", root, &["cargo", "build", "--release", "--quiet", "--package", "switchback"])
+                .run()?;
+            root.join("target/release/switchback").to_string_lossy().into_owned()
+        }
+    };
     let mut runs = Vec::new();
     for number in numbers {
         let folder = out.join(format!("{number}-cards"));
-        let argv = campaign(&program, suite, number, &folder, arguments);
-        let argv: Vec<&str> = argv.iter().map(String::as_str).collect();
-        // What is incomplete (an operator that this library version cannot run) is so on every number of cards, and is told.
-        let step = Step::new(suite, root, &argv);
-        step.ended_with(&[0, 4])?;
+        if !only_reads {
+            let mut argv = campaign(&program, suite, number, &folder, arguments);
+            argv.extend(more.iter().map(|word| (*word).to_owned()));
+            let argv: Vec<&str> = argv.iter().map(String::as_str).collect();
+            // What is incomplete (an operator that this library version cannot run) is so on every number of cards, and is told.
+            let step = Step::new(suite, root, &argv);
+            step.ended_with(&[0, 4])?;
+        }
         runs.push(Run::read(number, &folder)?);
     }
     print(&runs)?;
@@ -119,8 +139,10 @@ struct Run {
     makespan_s: f64,
     /// Seconds before the first round began.
     before_s: f64,
-    /// Seconds with a cell, by card.
+    /// Seconds in which a cell had its turn, by card; cells that share it are counted once.
     busy_s: BTreeMap<String, f64>,
+    /// Seconds of all processes together.
+    process_s: f64,
     cells: usize,
     again: usize,
     /// Operators that more than one card measured.
@@ -138,7 +160,7 @@ impl Run {
     fn read(cards: usize, folder: &Path) -> anyhow::Result<Self> {
         let mut spans: Vec<(f64, f64)> = Vec::new();
         let mut first_round_s = f64::INFINITY;
-        let mut busy_s: BTreeMap<String, f64> = BTreeMap::new();
+        let mut turns: BTreeMap<String, Vec<(f64, f64)>> = BTreeMap::new();
         let mut measured_on: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
         let mut again = 0;
         for path in outcomes(&folder.join("cells"))? {
@@ -155,7 +177,8 @@ impl Run {
             let elapsed_s = outcome["elapsed_s"].as_f64().context("an outcome has no time")?;
             let card = outcome["card"]["index"].as_str().unwrap_or_default().to_owned();
             spans.push((start_s, start_s + elapsed_s));
-            *busy_s.entry(card.clone()).or_default() += elapsed_s;
+            let turn_s = outcome["turn_s"].as_f64().unwrap_or(0.0);
+            turns.entry(card.clone()).or_default().push((start_s + turn_s, start_s + elapsed_s));
             again += usize::from(attempt != "1");
             if cell.starts_with('r') {
                 first_round_s = first_round_s.min(start_s);
@@ -184,7 +207,8 @@ impl Run {
             cards,
             makespan_s: end_s - start_s,
             before_s: (first_round_s.min(end_s) - start_s).max(0.0),
-            busy_s,
+            busy_s: turns.into_iter().map(|(card, turns)| (card, covered_s(turns))).collect(),
+            process_s: spans.iter().map(|(from_s, to_s)| to_s - from_s).sum(),
             cells: spans.len(),
             again,
             spread: measured_on.values().filter(|cards| cards.len() > 1).count(),
@@ -200,6 +224,19 @@ impl Run {
     fn idle(&self) -> f64 {
         1.0 - self.card_s() / (self.makespan_s * self.cards as f64)
     }
+}
+
+/// Seconds that spans cover together.
+fn covered_s(mut spans: Vec<(f64, f64)>) -> f64 {
+    spans.sort_by(|one, two| one.0.total_cmp(&two.0));
+    let mut covered_s = 0.0;
+    let mut until_s = f64::NEG_INFINITY;
+    for (from_s, to_s) in spans {
+        let from_s = if from_s - until_s < SAME_S { from_s.min(until_s) } else { from_s };
+        covered_s += (to_s - from_s.max(until_s)).max(0.0);
+        until_s = until_s.max(to_s);
+    }
+    covered_s
 }
 
 fn outcomes(cells: &Path) -> anyhow::Result<Vec<PathBuf>> {
@@ -222,16 +259,17 @@ fn outcomes(cells: &Path) -> anyhow::Result<Vec<PathBuf>> {
 
 fn print(runs: &[Run]) -> anyhow::Result<()> {
     let base = runs.iter().min_by_key(|run| run.cards).context("no run")?;
-    println!("cards  makespan_s  before_rounds_s  card_s  idle  speed_up  cells  again  spread");
+    println!("cards  makespan_s  before_rounds_s  card_s  idle  speed_up  process_s  cells  again  spread");
     for run in runs {
         println!(
-            "{:>5}  {:>10.0}  {:>15.0}  {:>6.0}  {:>3.0}%  {:>8.2}  {:>5}  {:>5}  {:>6}",
+            "{:>5}  {:>10.0}  {:>15.0}  {:>6.0}  {:>3.0}%  {:>8.2}  {:>9.0}  {:>5}  {:>5}  {:>6}",
             run.cards,
             run.makespan_s,
             run.before_s,
             run.card_s(),
             100.0 * run.idle(),
             base.makespan_s / run.makespan_s,
+            run.process_s,
             run.cells,
             run.again,
             run.spread
@@ -241,7 +279,7 @@ fn print(runs: &[Run]) -> anyhow::Result<()> {
         println!("       {}", busy.join(", "));
     }
     println!(
-        "speed_up: makespan on {} over this one's; spread: operators that several cards measured; again: attempts after the first",
+        "speed_up: makespan on {} over this one's; card_s: cells had their turn; process_s: of all cells from start to end; spread: operators that several cards measured; again: attempts after the first",
         base.cards
     );
     Ok(())
@@ -284,4 +322,15 @@ fn contradictions(runs: &[Run]) -> anyhow::Result<()> {
         bail!("faster on one number of cards, slower on another: {wrong:?}");
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spans_that_overlap_or_follow_at_once_are_counted_once() {
+        assert!((covered_s(vec![(5.0, 7.0), (0.0, 2.0), (1.0, 3.0), (3.02, 4.0)]) - 6.0).abs() < 1e-9);
+        assert!((covered_s(vec![(0.0, 9.0), (1.0, 2.0)]) - 9.0).abs() < 1e-9);
+    }
 }
