@@ -78,6 +78,8 @@ pub fn compare(screens: [Option<&Evidence>; 2], rounds: &[&Evidence]) -> CaseOut
         let Some(in_b) = b.get(case) else { continue };
         let verdict = match (&in_a.digest, &in_b.digest) {
             (Some(a), Some(b)) if a == b => OutputsVerdict::Equal,
+            // A campaign that goes on with a newer probe: digests that were made otherwise say nothing about the bits.
+            (Some(a), Some(b)) if kind(a) != kind(b) => OutputsVerdict::NotComparable,
             _ if in_a.repeatable == Some(false) || in_b.repeatable == Some(false) => {
                 OutputsVerdict::NotComparable
             }
@@ -87,6 +89,11 @@ pub fn compare(screens: [Option<&Evidence>; 2], rounds: &[&Evidence]) -> CaseOut
         it.0.insert(case.clone(), verdict);
     }
     it
+}
+
+/// How a digest was made: what stands before its colon, nothing for a plain SHA-256.
+fn kind(digest: &str) -> &str {
+    digest.split_once(':').map_or("", |(kind, _)| kind)
 }
 
 #[cfg(test)]
@@ -134,6 +141,17 @@ mod tests {
         assert_eq!(it.of(&case("random")), Some(OutputsVerdict::NotComparable));
         assert_eq!(it.of(&case("only a")), None);
         assert_eq!((it.worst(), it.counts()), (Some(OutputsVerdict::Differs), Some((3, 1))));
+    }
+
+    #[test]
+    fn digests_of_two_kinds_say_nothing() {
+        let of = |side, digest| evidence(vec![one_sided(side, "x", digest, true)]);
+        let verdict = |a, b| compare([Some(&of(Side::A, a)), Some(&of(Side::B, b))], &[]).of(&case("x"));
+        assert_eq!(verdict("1", "sha256-tree:1"), Some(OutputsVerdict::NotComparable));
+        assert_eq!(verdict("sha256-tree:1", "1"), Some(OutputsVerdict::NotComparable));
+        assert_eq!(verdict("sha256-tree:1", "sha256-tree:1"), Some(OutputsVerdict::Equal));
+        assert_eq!(verdict("sha256-tree:1", "sha256-tree:2"), Some(OutputsVerdict::Differs));
+        assert_eq!(verdict("1", "2"), Some(OutputsVerdict::Differs));
     }
 
     #[test]

@@ -403,7 +403,7 @@ pub struct Outputs {
     /// The side whose outputs `digest` is of; none where both were compared in the cell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub side: Option<Side>,
-    /// Digest of the outputs' bits.
+    /// Digest of the outputs' bits; what stands before a colon names how it was made, nothing a plain SHA-256.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
     /// False if a second call on the same inputs gave another digest (random operators).
