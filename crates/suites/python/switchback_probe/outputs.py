@@ -1,17 +1,16 @@
 """Digest of a case's outputs, to be compared with the other side's.
 
-Leaves the comparison to the reader. Invariants: no tensor operation of ours runs while the library's own kernels
-stand in for torch's (they would be compiled and launched for nothing): outputs are held and digested after the library
-has been left, save those that cannot wait (of operators that change their inputs, and large ones). Inputs and random
-numbers are seeded by the case alone, so both sides see the same.
+Leaves the bits to `host_parts` and the comparison to the reader. Invariants: no tensor operation of ours runs while the
+library's own kernels stand in for torch's (they would be compiled and launched for nothing): outputs are held and
+digested after the library has been left, save those that cannot wait (of operators that change their inputs, and large
+ones). Inputs and random numbers are seeded by the case alone, so both sides see the same.
 """
 
-import ctypes
 import hashlib
 import sys
 
 WHOLE_BYTES = 64 << 20
-"""Larger outputs are digested at once, part by part of this size; smaller ones wait until the library has been left."""
+"""Larger outputs are digested at once; smaller ones wait until the library has been left."""
 
 
 def seed_of(*words):
@@ -86,9 +85,9 @@ class Outputs:
         held, self._held = self._held, []
         for case, tensors, again in held:
             try:
-                first = digest(tensors)
-                repeatable = None if again is None else digest(again) == first
-                self._tell(case, digest=first, repeatable=repeatable)
+                parts = self.session.parts
+                repeatable = None if again is None else parts.equal(tensors, again)
+                self._tell(case, digest=parts.digest(tensors), repeatable=repeatable)
             except Exception as error:
                 self._tell(case, detail=f"no digest: {type(error).__name__}: {error}")
 
@@ -97,35 +96,3 @@ class Outputs:
         if self.reference is not None:
             fields[f"error_{side.lower()}"], self.reference = self.reference, None
         self.session.events.emit("outputs", case=case, side=side, **fields)
-
-
-def digest(tensors):
-    """SHA-256 over dtypes, shapes and bits of tensors, part by part, so that little of a large one is on the host."""
-    total = hashlib.sha256()
-    for tensor in tensors:
-        total.update(f"{tensor.dtype} {tuple(tensor.shape)}\n".encode())
-        tensor = resolved(tensor)
-        count, part = int(tensor.numel()), max(1, WHOLE_BYTES // max(1, int(tensor.element_size())))
-        if count <= part:
-            total.update(bits(tensor))
-            continue
-        flat = tensor.reshape(-1)
-        for start in range(0, count, part):
-            total.update(bits(flat[start : start + part]))
-    return total.hexdigest()
-
-
-def resolved(tensor):
-    """A tensor whose bits are its values: lazily conjugated or negated ones are made so."""
-    tensor = tensor.detach()
-    for lazy, resolve in (("is_conj", "resolve_conj"), ("is_neg", "resolve_neg")):
-        if getattr(tensor, lazy, bool)():
-            tensor = getattr(tensor, resolve)()
-    return tensor
-
-
-def bits(tensor):
-    """A tensor's bits, row-major."""
-    here = tensor.contiguous().cpu()
-    length = int(here.numel()) * int(here.element_size())
-    return ctypes.string_at(here.data_ptr(), length) if length else b""

@@ -5,11 +5,13 @@ first called untimed, with launches recorded and outputs kept, and only then tim
 """
 
 import atexit
+import functools
 import os
 
 from . import compat, device
 from .compile_hook import CompileHook
 from .duet import Duet
+from .host_parts import HostParts
 from .launch_hook import LaunchHook
 from .outputs import Outputs, seed_all, seed_of
 from .protocol import RUN_DIR_VARIABLE, Events, Objects, Order, OrderError, error_text, say
@@ -40,6 +42,7 @@ class Session:
         self.tuner = TunerHook(self)
         self.outputs = Outputs(self)
         self.timer = Timer(self)
+        self.parts = HostParts(self.timer.memory, functools.partial(self.events.capability, "outputs_copy"))
         self.duet = Duet(self) if self.sides.both else None
         if self.duet is not None:
             self.outputs = self.duet.outputs
@@ -222,6 +225,7 @@ class Session:
             self.compiles.flush()
         except Exception as error:
             self.fault("finish", error)
+        self.parts.release()
         self.events.end(status)
 
     def finish_with_error(self, place, error):

@@ -7,6 +7,7 @@ import torch
 import triton
 
 from switchback_probe import compare, duet_timer, sustained
+from switchback_probe.host_parts import HostParts
 from switchback_probe.side import Sides
 
 VERSION = tuple(int(part) for part in triton.__version__.split(".")[:2])
@@ -239,7 +240,7 @@ def tensor(*values):
 
 def test_outputs_are_judged_by_bits_then_by_a_reference():
     def fields(a, b, again=None, reference=None):
-        found = compare.Comparison({}, None, reference)
+        found = compare.Comparison({}, None, reference, HostParts())
         found.tensors = {"A": [tensor(*a)], "B": [tensor(*b)], "again": [tensor(*(again or a))]}
         return found.fields()
 
@@ -258,8 +259,8 @@ def test_outputs_are_judged_by_bits_then_by_a_reference():
     assert order["verdict"] == "differs" and order["error_b"] <= order["bound"] < 1e-4
     nan, infinite = float("nan"), float("inf")
     assert fields(right, (1.0, 2.0, nan), reference=lambda: (wide, 8))["verdict"] == "wrong"
-    assert compare.largest_error([tensor(1.0, nan, infinite)], [tensor(1.5, nan, infinite)]) == 0.5
-    assert compare.largest_error([tensor(1.0, 2.0)], [tensor(1.0, infinite)]) == infinite
+    assert compare.largest_error([tensor(1.0, nan, infinite)], [tensor(1.5, nan, infinite)], HostParts()) == 0.5
+    assert compare.largest_error([tensor(1.0, 2.0)], [tensor(1.0, infinite)], HostParts()) == infinite
     other_shape = fields(right, near, reference=lambda: (tensor(1.0), 8))
     assert other_shape["verdict"] == "differs" and "not this case's" in other_shape["detail"]
 

@@ -9,6 +9,7 @@ import importlib
 import itertools
 import os
 
+import libcuda
 import torch
 import triton
 from torch import card
@@ -137,6 +138,7 @@ def install():
         know_key(os.environ["FAKE_TRITON_KEY"])
     if os.environ.get("FAKE_STICKY_FLAG"):
         stick(os.environ["FAKE_STICKY_FLAG"])
+    libcuda.install_asked()
     triton.runtime.driver.set_active(Driver())
 
 

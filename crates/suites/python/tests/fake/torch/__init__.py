@@ -51,14 +51,15 @@ class device:
 
 
 class Tensor:
-    def __init__(self, shape, dtype, content=None, offset=0):
-        self.shape, self.dtype = Size(shape), dtype
+    def __init__(self, shape, dtype, content=None, offset=0, strides=None):
+        self.shape, self.dtype, self._strides = Size(shape), dtype, strides
         self.grad, self.requires_grad = None, False
         count = 1
         for extent in self.shape:
             count *= extent
         self._count, self._offset = count, offset
-        length = builtins.max(1, count * dtype.itemsize)
+        reach = count if strides is None else 1 + sum((size - 1) * step for size, step in zip(shape, strides))
+        length = builtins.max(1, reach * dtype.itemsize)
         self._memory = (ctypes.c_char * (length + 64))() if content is None else content
         # Aligned, so that specialisation sees what it sees on a card.
         start = ctypes.addressof(self._memory)
@@ -86,13 +87,25 @@ class Tensor:
         for extent in reversed(self.shape):
             strides.insert(0, step)
             step *= extent
+        strides = strides if self._strides is None else self._strides
         return tuple(strides) if index is None else strides[index]
 
     def detach(self):
         return self
 
     def contiguous(self):
-        return self
+        if self.is_contiguous():
+            return self
+        if self.is_cuda:
+            _card.launched.append("contiguous")
+        size, found = self.dtype.itemsize, Tensor(self.shape, self.dtype)
+        places = [0]
+        for extent, step in zip(self.shape, self._strides):
+            places = [place + index * step for place in places for index in range(extent)]
+        for index, place in enumerate(places):
+            ctypes.memmove(found.data_ptr() + index * size, self.data_ptr() + place * size, size)
+        found.is_cuda = self.is_cuda
+        return found
 
     def cpu(self):
         cuda.synchronize()
@@ -100,7 +113,7 @@ class Tensor:
         return self
 
     def is_contiguous(self):
-        return True
+        return self._strides is None
 
     # Numbers, for few elements.
 
@@ -221,6 +234,18 @@ def randn(*shape, dtype=float32, device=None):
 
 def empty(*shape, dtype=float32, device=None):
     return Tensor(shape[0] if isinstance(shape[0], (tuple, list)) else shape, dtype)
+
+
+def empty_strided(shape, strides, dtype=float32, device=None):
+    found = Tensor(shape, dtype, strides=strides)
+    found.is_cuda = device != "cpu"
+    return found
+
+
+def frombuffer(memory, dtype, count):
+    found = Tensor((count,), dtype, (ctypes.c_char * (count * dtype.itemsize)).from_buffer(memory))
+    found._offset, found.is_cuda = ctypes.addressof(memory) - found._base, False
+    return found
 
 
 def empty_like(tensor):
