@@ -8,6 +8,7 @@ another order is not a wrong sum.
 import math
 import sys
 
+from .host_parts import on_card
 from .outputs import WHOLE_BYTES, size_bytes, tensors_in
 
 WORSE = 4.0
@@ -28,9 +29,9 @@ class ComparedOutputs:
         """`() → (tensors, roundings)`: the next case in higher precision, and the longest chain of roundings."""
         self._held = []
 
-    def begin(self, case, snapshot):
+    def begin(self, case, snapshot, memory=None):
         """A new case, whose outputs are to be kept; `snapshot` where its inputs are put back before each call."""
-        found = Comparison(case, snapshot, self.reference, self.session.parts)
+        found = Comparison(case, snapshot, self.reference, self.session.parts, memory)
         self.reference = None
         if not self.session.tuner.recording:
             self._held.append(found)
@@ -51,8 +52,9 @@ class ComparedOutputs:
 class Comparison:
     """The outputs of one case: A's, A's once more, B's."""
 
-    def __init__(self, case, snapshot, reference, parts):
+    def __init__(self, case, snapshot, reference, parts, memory=None):
         self.case = case
+        self.memory = memory
         self.parts = parts
         self.snapshot = snapshot
         self.reference = reference
@@ -65,7 +67,7 @@ class Comparison:
         places = {tensor.data_ptr() for tensor in inputs}
         if not tensors or any(tensor.data_ptr() in places for tensor in tensors):
             self.inputs_changed = self.inputs_changed or self.snapshot is None
-            tensors = [tensor.detach().clone() for tensor in tensors or inputs]
+            tensors = [copied(tensor, self.memory) for tensor in tensors or inputs]
         self.tensors[name] = tensors
 
     def repeats(self):
@@ -119,23 +121,42 @@ class Comparison:
 
 
 class Snapshot:
-    """Inputs as they were, for an operator that writes into them."""
+    """Inputs as they were, for an operator that writes into them.
+
+    Kept and put back through the driver where `memory` can, for torch's copy may be the library's.
+    """
 
     @classmethod
-    def of(cls, tensors):
+    def of(cls, tensors, memory=None):
         """A snapshot, None where there is nothing to keep or too much of it."""
-        return cls(tensors) if 0 < size_bytes(tensors) <= SNAPSHOT_BYTES else None
+        return cls(tensors, memory) if 0 < size_bytes(tensors) <= SNAPSHOT_BYTES else None
 
-    def __init__(self, tensors):
-        self._kept = [(tensor, tensor.detach().clone()) for tensor in tensors]
+    def __init__(self, tensors, memory=None):
+        self._kept = [(tensor, copied(tensor, memory)) for tensor in tensors]
 
     def restore(self, memory=None):
-        """Put the inputs back; through the driver where `memory` can, for torch's copy may be the library's."""
+        """Put the inputs back."""
         for tensor, kept in self._kept:
-            if memory is not None and memory.fault is None and tensor.is_contiguous() and kept.is_contiguous():
+            if past_torch(memory, tensor) and kept.is_contiguous():
                 memory.copy(tensor.data_ptr(), kept.data_ptr(), size_bytes([kept]))
             else:
                 tensor.detach().copy_(kept)
+
+
+def past_torch(memory, tensor):
+    """True if the driver can copy a tensor within the card: its bits in their order are all there is to it."""
+    if memory is None or memory.fault is not None or not on_card(tensor) or not tensor.is_contiguous():
+        return False
+    return not any(getattr(tensor, lazy, bool)() for lazy in ("is_conj", "is_neg"))
+
+
+def copied(tensor, memory):
+    """A copy on the card, by the driver where it can: torch's may be the library's, compiled under the switch."""
+    if not past_torch(memory, tensor) or not int(tensor.numel()):
+        return tensor.detach().clone()
+    found = sys.modules["torch"].empty_like(tensor.detach())
+    memory.copy(found.data_ptr(), tensor.data_ptr(), size_bytes([found]))
+    return found
 
 
 def not_comparable(detail):

@@ -33,15 +33,16 @@ class Duet:
         self._launched, self._faults = {}, []
         changes_inputs = changes_inputs or is_in_place(operator) or writes_out(inputs)
         tensors = tensors_in(inputs)
-        snapshot = Snapshot.of(tensors) if changes_inputs else None
+        memory = session.timer.memory()
+        snapshot = Snapshot.of(tensors, memory) if changes_inputs else None
         before = versions(tensors)
         self._snapshot = snapshot
-        comparison = self.outputs.begin(case, snapshot)
+        comparison = self.outputs.begin(case, snapshot, memory)
 
         def restore():
-            # Outside what is recorded: the library may launch kernels of its own for it.
+            # Outside what is recorded: without a way past torch the library may launch kernels of its own for it.
             if snapshot is not None:
-                snapshot.restore()
+                snapshot.restore(memory)
 
         def seeded():
             seed_all(seed)

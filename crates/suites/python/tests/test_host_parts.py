@@ -175,6 +175,25 @@ def test_another_order_in_memory_is_the_same_tensor(monkeypatch):
     assert [available for available, _ in there.told] == [True, False]
 
 
+def test_inputs_are_kept_and_put_back_past_torch(monkeypatch):
+    there, tensor, other = Card(monkeypatch), filled(100), strided((70, 90), (1, 70))
+    monkeypatch.setattr(torch.Tensor, "clone", lambda found: pytest.fail("torch copied"))
+    before = bits(tensor)
+    snapshot = compare.Snapshot.of([tensor], there.memory)
+    flip(tensor, 7)
+    snapshot.restore(there.memory)
+    assert bits(tensor) == before
+    (kept, source, size, stream), (to, again, *_) = there.library.asked("cuMemcpyDtoDAsync_v2")
+    assert (source, to, size, stream, again) == (tensor.data_ptr(), tensor.data_ptr(), 200, 0, kept)
+    # What the driver cannot copy by its bits alone is torch's to copy.
+    monkeypatch.setattr(torch.Tensor, "clone", lambda found: "torch's")
+    lazy = filled(4)
+    lazy.is_conj = lambda: True
+    assert [compare.copied(one, there.memory) for one in (other, lazy)] == ["torch's"] * 2
+    there.memory.fault = "none"
+    assert compare.copied(tensor, there.memory) == compare.copied(tensor, None) == "torch's"
+
+
 @pytest.mark.parametrize("threads", [1, 4])
 def test_no_element_is_passed_over(monkeypatch, threads):
     count = 3 * PART // 4 + 5
