@@ -12,6 +12,7 @@ import pytest
 
 from . import compatibility, foreign
 from .flaggems import FlagGems
+from .leaving import leave
 from .protocol import OrderError, error_text, say
 from .session import Session
 from .tuner import REFUSED_STATUS, Refused
@@ -27,6 +28,8 @@ class Probe:
         self.session = session
         self.flaggems = FlagGems(session)
         self.reported = 0
+        self.status = None
+        """pytest's status, once it is known."""
 
 
 _probe = None
@@ -134,6 +137,14 @@ def pytest_sessionfinish(session, exitstatus):
     cell = _probe.session
     foreign.tell(cell.events, cell.order.measure.vendor or getattr(sys.modules.get("flag_gems"), "vendor_name", ""))
     cell.finish(int(session.exitstatus))
+    _probe.status = int(session.exitstatus)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_unconfigure(config):
+    """Everything is told and printed: end the process."""
+    if _probe is not None and _probe.status is not None:
+        leave(_probe.session, _probe.status)
 
 
 def skip_reason(report):

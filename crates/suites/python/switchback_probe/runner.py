@@ -12,6 +12,7 @@ import math
 import random
 import sys
 
+from .leaving import leave
 from .outputs import seed_all, seed_of, tensors_in
 from .protocol import OrderError, error_text, say
 from .rows import label
@@ -53,6 +54,7 @@ def main(arguments=None):
         return USAGE_STATUS
     status = carry_out(session, catalogue)
     session.finish(status)
+    leave(session, status)
     return status
 
 

@@ -155,3 +155,13 @@ def test_without_an_attempt_there_is_a_reason(tmp_path):
         text=True,
     )
     assert process.returncode == 2 and "`SWITCHBACK_RUN_DIR` names no attempt" in process.stderr
+
+
+@pytest.mark.parametrize(("purpose", "tuning", "status"), [("screen_A", "off", 0), ("tune_A", "record", -11)])
+def test_what_libraries_do_at_exit_spoils_no_measured_cell(tmp_path, purpose, tuning, status):
+    crash = "import atexit, os, signal; atexit.register(os.kill, os.getpid(), signal.SIGSEGV); "
+    folder = tmp_path / purpose
+    write_order(folder, purpose, "add", {"timed": False, "tuning": tuning})
+    found = Cell(folder, start(folder, ["-c", crash + WITH_DRIVER]))
+    assert found.status == status, found.log
+    assert found.one("end")["status"] == 0 and found.rows()
