@@ -16,6 +16,7 @@ use switchback_model::cell::{CellKey, Purpose};
 use switchback_model::side::{CellSides, Pairing, Side};
 use switchback_model::verdict::ScreenVerdict;
 
+use self::blocks::{Roles, Standings};
 use crate::observer::Phase;
 use crate::request::{Goal, Request};
 use crate::rounds::{Progress, Rounds};
@@ -25,7 +26,7 @@ use crate::state::{Standing, State};
 /// What screening found, by operator; an operator that is not in it is not screened yet.
 pub type ScreenedOperators = BTreeMap<String, Screened>;
 
-/// The next cell, or none if all is done that can be.
+/// The next cell if one card does all, or none if all is done that can be.
 #[must_use]
 pub fn next(
     request: &Request,
@@ -34,34 +35,8 @@ pub fn next(
     screened: &ScreenedOperators,
     rounds: &Rounds,
 ) -> Option<(CellKey, Phase)> {
-    let cell = |operator: &str, purpose| CellKey { operator: operator.to_owned(), purpose };
-    for operator in &request.operators {
-        let name = &operator.operator;
-        if let Some((purpose, phase)) = next_before_rounds(request, tunes, state, screened, name) {
-            return Some((cell(name, purpose), phase));
-        }
-    }
-    if request.goal != Goal::Ab {
-        return None;
-    }
-    let mut measured = measured(request, screened);
-    measured.retain(|operator| !has_failed_round(request, state, operator, rounds.pairing(operator)));
-    for round in 1..=request.most_rounds() {
-        for operator in measured.iter().filter(|operator| round <= rounds.rounds(operator)) {
-            if let Some(purpose) = next_of_round(state, operator, round, rounds.pairing(operator), None) {
-                return Some((cell(operator, purpose), Phase::Measure));
-            }
-        }
-    }
-    if request.naive {
-        for operator in controls(request, screened) {
-            let open = state.open_side(&operator, Side::BOTH, None, |side| Purpose::Naive(1, side));
-            if let Some(side) = open {
-                return Some((cell(&operator, Purpose::Naive(1, side)), Phase::Measure));
-            }
-        }
-    }
-    None
+    let roles = Roles::of(request, screened);
+    Standings { request, tunes, state, screened, rounds, roles: &roles }.next()
 }
 
 /// True once an operator's verdict of screening is final: it may want another compilation of side A before.
@@ -298,6 +273,39 @@ mod tests {
             cells.push((expected, vec![done()]));
         }
         assert_eq!(next(&request, true, &state(&cells), &changed, &Rounds::of(&request)), None);
+    }
+
+    #[test]
+    fn a_cell_is_next_as_long_as_a_block_is_open_and_it_is_one_of_a_block_s() {
+        let request = Request { controls: Controls::Number(1), naive: true, rounds: 2, ..one_operator() };
+        let same = BTreeMap::from([("add".to_owned(), screened(ScreenVerdict::NoIrDiff))]);
+        let (none, rounds) = (BTreeMap::new(), Rounds::of(&request));
+        let mut cells: Vec<String> = Vec::new();
+        loop {
+            let there: Vec<_> = cells.iter().map(|cell| (cell.as_str(), vec![done()])).collect();
+            let (state, screened) = (state(&there), if cells.len() < 2 { &none } else { &same });
+            let roles = Roles::of(&request, screened);
+            let standings = Standings {
+                request: &request,
+                tunes: false,
+                state: &state,
+                screened,
+                rounds: &rounds,
+                roles: &roles,
+            };
+            let open: Vec<String> = standings
+                .open_parts("add")
+                .into_iter()
+                .filter_map(|part| name(standings.next_cell("add", part, None)))
+                .collect();
+            let Some(next) = name(standings.next()) else {
+                assert!(open.is_empty(), "{open:?}");
+                break;
+            };
+            assert!(open.contains(&next), "{next}: {open:?}");
+            cells.push(next);
+        }
+        assert_eq!(cells, ["screen_A", "screen_B", "r1_A", "r1_B", "r2_B", "r2_A", "naive1_A", "naive1_B"]);
     }
 
     #[test]

@@ -68,24 +68,56 @@ pub struct Standings<'a> {
 }
 
 impl Standings<'_> {
+    /// The cell that comes next if one card does all: what comes before rounds, then the rounds of all operators in turn, then
+    /// naive ones.
+    #[must_use]
+    pub fn next(&self) -> Option<(CellKey, Phase)> {
+        let operators = || self.request.operators.iter().map(|it| it.operator.as_str());
+        let first = operators().map(|operator| (operator, self.before_rounds()));
+        if let Some(cell) = self.first_cell(first) {
+            return Some(cell);
+        }
+        let measured: Vec<(String, u32)> = measured(self.request, self.screened)
+            .into_iter()
+            .map(|operator| {
+                let rounds = self.rounds_of(&operator);
+                (operator, rounds)
+            })
+            .collect();
+        let rounds = (1..=self.request.most_rounds()).flat_map(|round| {
+            let of_round = measured.iter().filter(move |(_, rounds)| round <= *rounds);
+            of_round.map(move |(operator, _)| (operator.as_str(), Part::Round(round)))
+        });
+        let naive = operators().filter(|operator| self.roles.naive.contains(*operator));
+        self.first_cell(rounds.chain(naive.map(|operator| (operator, Part::Naive(1)))))
+    }
+
+    fn first_cell<'b>(&self, mut blocks: impl Iterator<Item = (&'b str, Part)>) -> Option<(CellKey, Phase)> {
+        blocks.find_map(|(operator, part)| self.next_cell(operator, part, None))
+    }
+
+    /// The block that an operator begins with.
+    fn before_rounds(&self) -> Part {
+        if self.request.goal == Goal::Run { Part::Run } else { Part::Prepare }
+    }
+
+    /// Rounds that an operator is to have: none if it is not measured, or lost one.
+    fn rounds_of(&self, operator: &str) -> u32 {
+        let is_measured = self.roles.measured.contains(operator)
+            && !has_failed_round(self.request, self.state, operator, self.rounds.pairing(operator));
+        if is_measured { self.rounds.rounds(operator) } else { 0 }
+    }
+
     /// An operator's blocks that have cells left, in the order in which they are to come.
     #[must_use]
     pub fn open_parts(&self, operator: &str) -> Vec<Part> {
-        let mut candidates = Vec::new();
-        if !super::is_screened(self.screened, operator) {
-            candidates.push(if self.request.goal == Goal::Run { Part::Run } else { Part::Prepare });
-        }
-        let pairing = self.rounds.pairing(operator);
-        if self.roles.measured.contains(operator)
-            && !has_failed_round(self.request, self.state, operator, pairing)
-        {
-            candidates.extend((1..=self.rounds.rounds(operator)).map(Part::Round));
-        }
+        let mut parts = vec![self.before_rounds()];
+        parts.extend((1..=self.rounds_of(operator)).map(Part::Round));
         if self.roles.naive.contains(operator) {
-            candidates.push(Part::Naive(1));
+            parts.push(Part::Naive(1));
         }
-        candidates.retain(|part| self.next_cell(operator, *part, None).is_some());
-        candidates
+        parts.retain(|part| self.next_cell(operator, *part, None).is_some());
+        parts
     }
 
     /// The cell of a block that is to be run next on a card; none if the block is whole or cannot be.
