@@ -131,9 +131,7 @@ impl Campaign {
         it.reference = it.first_round_conditions()?;
         it.screen_what_is_ready(&mut crate::observer::Silent)?;
         let measured = schedule::measured(&it.request, &it.screened);
-        for operator in &measured {
-            it.look_at_proofs(operator, &mut crate::observer::Silent)?;
-        }
+        it.look_at_all_proofs(&measured, &mut crate::observer::Silent)?;
         it.allot_rounds()?;
         Ok(it)
     }

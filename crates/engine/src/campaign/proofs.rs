@@ -12,7 +12,7 @@ use switchback_model::case::CaseKey;
 use switchback_model::cell::{CellKey, Purpose};
 use switchback_model::side::{CellSides, Pairing, Side};
 use switchback_store::attempt::AttemptDir;
-use switchback_store::index::Look;
+use switchback_store::index::{Index, Look};
 
 use super::Campaign;
 use crate::error::EngineError;
@@ -26,8 +26,8 @@ use crate::schedule;
 /// in [`measured_cases`] or in what compares code; what a text's canonical form is needs no number, it is compared itself.
 const RULE: u32 = 1;
 
-/// So many rounds are read at a time: enough for all cores, and little beside what a judge holds.
-const AT_ONCE: usize = 32;
+/// So many rounds are read at a time: as a rule all of an operator, as when they are judged.
+const AT_ONCE: usize = 256;
 
 /// What a campaign is opened for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,6 +87,23 @@ impl Campaign {
         operator: &str,
         observer: &mut dyn Observer,
     ) -> Result<bool, EngineError> {
+        let looked = self.look_at(operator, observer);
+        self.state.index(Index::save);
+        looked
+    }
+
+    /// The same of several operators; what was found is entered in one go, also where one of them cannot be read.
+    pub(super) fn look_at_all_proofs(
+        &mut self,
+        operators: &[String],
+        observer: &mut dyn Observer,
+    ) -> Result<(), EngineError> {
+        let looked = operators.iter().try_for_each(|operator| self.look_at(operator, observer).map(|_| ()));
+        self.state.index(Index::save);
+        looked
+    }
+
+    fn look_at(&mut self, operator: &str, observer: &mut dyn Observer) -> Result<bool, EngineError> {
         if !self.request.pairing_falls_back
             || self.request.goal != Goal::Ab
             || self.rounds.fell_back(operator).is_some()
@@ -174,7 +191,6 @@ impl Campaign {
                 }
             }
         }
-        self.state.index(switchback_store::index::Index::save);
         found
     }
 

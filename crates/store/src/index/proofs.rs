@@ -86,6 +86,9 @@ pub(super) fn all(connection: &Connection) -> rusqlite::Result<HashMap<String, E
 }
 
 pub(super) fn enter(transaction: &Transaction<'_>, new: &[(String, Entry)]) -> rusqlite::Result<()> {
+    // In the order of the table: a hundred thousand come at once when a campaign is read for the first time.
+    let mut new: Vec<&(String, Entry)> = new.iter().collect();
+    new.sort_by_key(|(key, _)| key);
     let mut insert = transaction.prepare_cached("INSERT OR REPLACE INTO proofs VALUES (?1, ?2, ?3, ?4)")?;
     for (key, entry) in new {
         insert.execute((key, &entry.made_of, &entry.reason, entry.digest))?;

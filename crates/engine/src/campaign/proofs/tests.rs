@@ -8,7 +8,7 @@ use switchback_model::outcome::{Ending, Outcome};
 use switchback_stats::Precision;
 use switchback_store::attempt::{self, RunIdentity};
 use switchback_store::campaign_dir::CampaignDir;
-use switchback_store::index::{FILE, Index};
+use switchback_store::index::FILE;
 use switchback_store::ir_objects;
 
 use super::*;
