@@ -27,7 +27,7 @@ usage: cargo xtask <task>
   bench coordinator [OPERATORS]
                     processor time and memory of a coordinator with 8 cards and 500 operators of simulated cells
   bench resume [OPERATORS]
-                    how long 100,000 finished cells take until the next one is known, with and without index
+                    how long 100,000 finished cells take until the next one is known, with and without index; duets' report
   bench judge [--campaigns N] [--seed N]
                     verdicts' errors and power by simulation, other tools' rules on the same draws, speed
 ";
