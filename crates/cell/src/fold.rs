@@ -11,6 +11,9 @@ use switchback_model::outcome::Counts;
 use switchback_store::attempt::RunIdentity;
 use switchback_store::event_reader::EventLog;
 
+/// The topic of the note by which a child says that it waits for its turn.
+const WAITS: &str = "waits_for_card";
+
 /// Counts what the events said.
 ///
 /// A row counts as a success if it has no error; a screening row has no latency and is one. A case counts as
@@ -77,6 +80,11 @@ pub(crate) fn identity(order: &Order, log: &EventLog, own: BTreeMap<String, Stri
 /// When the child's turn on the card came (`CLOCK_MONOTONIC`, seconds).
 pub(crate) fn turn(log: &EventLog) -> Option<f64> {
     log.events.iter().find(|event| matches!(event.body, EventBody::Turn(_))).map(|event| event.t_s)
+}
+
+/// True if the child has said that it waits for its turn.
+pub(crate) fn waits_for_its_turn(log: &EventLog) -> bool {
+    log.bodies().any(|body| matches!(body, EventBody::Note(note) if note.topic == WAITS))
 }
 
 /// When rows were measured (`CLOCK_MONOTONIC`, seconds, from and to): each timed row from the end of its case's untimed pass

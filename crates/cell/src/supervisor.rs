@@ -40,9 +40,6 @@ const NO_OUTCOME: u8 = 3;
 /// Bytes at the end of `run.log` that are looked through for what became of the card.
 const LAST_WORDS: u64 = 16 * 1024;
 
-/// How often the whole time of a cell may pass before its turn comes: those that have the card before it have their own deadline.
-const WAITS: u32 = 2;
-
 /// Time for output and telemetry that are on their way when the last process has ended.
 const PATIENCE: Duration = Duration::from_secs(2);
 
@@ -310,11 +307,12 @@ impl Attempt<'_> {
 
     /// Waits for the first reason to end the group; true if it is to be killed at once.
     ///
-    /// Where the cell has a turn its time runs from there.
+    /// Where the cell has a turn its time runs from there: those that have the card before it have deadlines of their own. A
+    /// child that does not come as far as to wait has as much time as one without a turn.
     fn wait(&self, messages: &Receiver<Message>) -> (Cause, bool) {
         let timeout = Duration::try_from_secs_f64(self.order.timeout_s).ok();
         let mut deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
-        let mut waits = if self.order.turn.is_some() { WAITS } else { 0 };
+        let mut had_its_turn = self.order.turn.is_none();
         loop {
             let message = match deadline {
                 Some(deadline) => messages.recv_timeout(deadline.saturating_duration_since(Instant::now())),
@@ -329,15 +327,17 @@ impl Attempt<'_> {
                 Ok(Message::Kill(why)) => return (Cause::Asked(why), true),
                 Err(RecvTimeoutError::Timeout) => {}
             }
-            let turn_s = self.dir.events().ok().and_then(|events| fold::turn(&events));
-            let left_s = match turn_s {
-                _ if waits == 0 => 0.0,
-                Some(turn_s) => {
-                    (turn_s + self.order.timeout_s - monotonic_s()).clamp(0.0, self.order.timeout_s)
-                }
-                None => self.order.timeout_s,
+            let left_s = match self.dir.events() {
+                Ok(events) if !had_its_turn => match fold::turn(&events) {
+                    Some(turn_s) => {
+                        had_its_turn = true;
+                        (turn_s + self.order.timeout_s - monotonic_s()).clamp(0.0, self.order.timeout_s)
+                    }
+                    None if fold::waits_for_its_turn(&events) => self.order.timeout_s,
+                    None => 0.0,
+                },
+                _ => 0.0,
             };
-            waits = if turn_s.is_some() { 0 } else { waits.saturating_sub(1) };
             if left_s <= 0.0 {
                 return (Cause::Deadline, false);
             }

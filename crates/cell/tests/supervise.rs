@@ -349,18 +349,28 @@ fn cells_of_one_campaign_take_turns_on_a_card_and_another_campaign_s_is_refused(
 
 #[test]
 fn the_time_of_a_cell_runs_from_its_turn() {
-    let mut cell = Cell::script("sleep 1000").timeout_s(1.5);
+    let note = r#"{"kind":"note","t_s":1,"topic":"waits_for_card"}"#;
+    let mut cell = Cell::script(&format!("echo '{note}' >> events.jsonl; sleep 1000")).timeout_s(1.5);
     cell.order.turn = Some(Turn::Alone);
     let running = cell.start();
     std::thread::sleep(Duration::from_millis(1600));
     assert!(!cell.has_outcome(), "its turn has not come yet");
     let turn = format!("{{\"kind\":\"turn\",\"t_s\":{},\"waited_s\":1.0}}\n", monotonic_s());
-    fs::write(cell.path("events.jsonl"), turn).unwrap();
+    let mut events = fs::OpenOptions::new().append(true).open(cell.path("events.jsonl")).unwrap();
+    events.write_all(turn.as_bytes()).unwrap();
     assert_eq!(running.status(), 124);
     let outcome = cell.outcome();
     assert_eq!(outcome.ending, Ending::Timeout);
     assert!(outcome.turn_s.unwrap() > 1.0, "{outcome:?}");
     assert!(outcome.card_s() >= 1.5 && outcome.card_s() < outcome.elapsed_s, "{outcome:?}");
+}
+
+#[test]
+fn a_child_that_never_gets_ready_has_its_time_and_no_more() {
+    let mut cell = Cell::script("sleep 1000").timeout_s(0.3);
+    cell.order.turn = Some(Turn::Shared);
+    assert_eq!(cell.run(), 124);
+    assert_eq!(cell.outcome().turn_s, None);
 }
 
 #[test]

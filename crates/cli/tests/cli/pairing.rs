@@ -123,3 +123,24 @@ fn an_operator_whose_duet_is_not_proven_is_measured_one_process_a_side() {
     }
     assert_eq!(cells(&sandbox).len(), 5);
 }
+
+/// A campaign that replays another's choices has no tuning cell, so the second compilation is a cell of its own.
+#[test]
+fn a_campaign_that_replays_compiles_a_second_time_what_differs() {
+    let sandbox = Sandbox::new();
+    let switch = ["--switch", "DISABLE_LLVM_OPT=:1"];
+    if ab(&sandbox, &switch).is_none() {
+        return;
+    }
+    std::fs::rename(sandbox.path("out"), sandbox.path("recorded")).unwrap();
+    let report = ab(&sandbox, &[&switch[..], &["--replay-from", "recorded"]].concat()).unwrap();
+    assert_eq!(report["operators"][0]["screen"], "IR_CHANGED");
+    let outcome = std::fs::read(sandbox.path("out/cells/softmax/again_A/1/outcome.json")).unwrap();
+    let outcome: serde_json::Value = serde_json::from_slice(&outcome).unwrap();
+    assert_eq!(
+        (&outcome["ending"], &outcome["counts"]["failed"]),
+        (&"completed".into(), &0.into()),
+        "{outcome}"
+    );
+    assert!(!sandbox.path("out/cells/softmax/tune_A").exists());
+}

@@ -17,8 +17,8 @@ COMMIT_VARIABLE = "SWITCHBACK_LIBRARY_COMMIT"
 _TORCH_EXTENSIONS = {"mthreads": "torch_musa", "ascend": "torch_npu", "cambricon": "torch_mlu", "enflame": "torch_gcu"}
 
 
-def set_up(vendor):
-    """Load the vendor's torch extension and choose device 0, the only one that the engine lets a cell see."""
+def load(vendor):
+    """Load the vendor's torch extension, and say what it sees; nothing is done on a device."""
     import importlib
 
     extension = _TORCH_EXTENSIONS.get(vendor)
@@ -26,9 +26,15 @@ def set_up(vendor):
         importlib.import_module(extension)
     interface = torch_interface(vendor)
     if interface is not None and interface.is_available():
-        interface.set_device(0)
         return f"device 0 of {interface.device_count()} through `{interface.__name__}`"
     return "no device is available to torch"
+
+
+def choose(vendor):
+    """Choose device 0, the only one that the engine lets a cell see; on some this makes its context."""
+    interface = torch_interface(vendor)
+    if interface is not None and interface.is_available():
+        interface.set_device(0)
 
 
 def torch_interface(vendor=""):

@@ -17,7 +17,7 @@ PROTOCOL = 1
 RUN_DIR_VARIABLE = "SWITCHBACK_RUN_DIR"
 
 _ADDRESS = re.compile(r"\b0x[0-9a-fA-F]+\b")
-_PURPOSE = re.compile(r"(?:tune|screen|naive[0-9]+|r[0-9]+)_(A|B|AB)")
+_PURPOSE = re.compile(r"(?:tune|screen|again|naive[0-9]+|r[0-9]+)_(A|B|AB)")
 
 
 class OrderError(ValueError):

@@ -101,8 +101,10 @@ class Session:
         """
         vendor = self.order.measure.vendor
         try:
-            set_up = device.set_up(vendor)
-            self.events.capability("device", not set_up.startswith("no device"), set_up)
+            seen = device.load(vendor)
+            if self.order.turn is None:
+                device.choose(vendor)
+            self.events.capability("device", not seen.startswith("no device"), seen)
         except Exception as error:
             self.events.capability("device", False, error_text(error))
         conditions = device.conditions(self.triton, vendor, library)
@@ -118,8 +120,14 @@ class Session:
             self.sides.to(self.sides.first)
 
     def take_turn(self):
-        """Wait for the card: from here on it is used."""
+        """Wait for the card: from here on it is used. Without a turn it has been since the start."""
+        if self.order.turn is None:
+            return
         self.turn.take(self.events)
+        try:
+            device.choose(self.order.measure.vendor)
+        except Exception as error:
+            self.events.capability("device", False, error_text(error))
 
     def tuning_now(self):
         """True while a tuner tries configs."""

@@ -12,6 +12,8 @@ import os
 from .protocol import OrderError, monotonic_s
 
 TURN_FILE_VARIABLE = "SWITCHBACK_TURN_FILE"
+WAITS = "waits_for_card"
+"""The note after which a cell's deadline waits with it."""
 _OPERATIONS = {"alone": fcntl.LOCK_EX, "shared": fcntl.LOCK_SH}
 
 
@@ -31,6 +33,7 @@ class CardTurn:
         """Wait until the card may be used, once, and tell how long that was."""
         if self.kind is None or self._file is not None:
             return
+        events.note(WAITS, "all is done that needs no card")
         since_s = monotonic_s()
         self._file = os.open(self.path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
         fcntl.flock(self._file, _OPERATIONS[self.kind])

@@ -52,7 +52,8 @@ def test_an_object_lies_under_its_digest_and_is_left_alone(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("purpose", "sides"), [("run", "A"), ("tune_A", "A"), ("screen_B", "B"), ("r12_AB", "AB"), ("naive1_B", "B")]
+    ("purpose", "sides"),
+    [("run", "A"), ("tune_A", "A"), ("screen_B", "B"), ("again_A", "A"), ("r12_AB", "AB"), ("naive1_B", "B")],
 )
 def test_sides_follow_from_the_purpose(purpose, sides):
     assert protocol.sides_of(purpose) == list(sides)

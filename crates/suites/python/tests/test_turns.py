@@ -68,6 +68,7 @@ def test_a_cell_waits_with_all_done_that_needs_no_card(suite, tmp_path, turn_fil
     assert not USES_THE_CARD & set(after[:turn]) and "row" in after[turn:]
     events = [json.loads(line) for line in (folder / "events.jsonl").read_text().splitlines()]
     assert events[turn]["waited_s"] > 0
+    assert events[turn - 1]["topic"] == "waits_for_card"
 
 
 def waits_for(process, path):
