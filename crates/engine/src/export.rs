@@ -27,7 +27,7 @@ pub struct ScreenFacts {
     pub kernels: (u64, u64),
     /// `convert_layout` operations in their `ttgir`: they explain a change, they do not decide it.
     pub cvt: (u64, u64),
-    /// Seconds of the screening cells.
+    /// Seconds of the card's time that the screening cells took.
     pub elapsed_s: (f64, f64),
     /// Fingerprints of all that cases launch.
     pub fingerprints: (Option<String>, Option<String>),
@@ -64,7 +64,7 @@ pub fn screen_facts(campaign: &Campaign) -> Result<Vec<ScreenFacts>, EngineError
         let elapsed = |side: Side| {
             evidence[usize::from(side == Side::B)]
                 .and_then(|it| it.outcome.as_ref())
-                .map_or(0.0, |outcome| outcome.elapsed_s)
+                .map_or(0.0, Outcome::card_s)
         };
         let fingerprint = |side: Side| {
             evidence[usize::from(side == Side::B)]

@@ -7,6 +7,7 @@ use switchback_model::cell::Purpose;
 use switchback_model::conditions::Conditions;
 use switchback_model::event::OutputsVerdict;
 use switchback_model::operator::OperatorSpec;
+use switchback_model::outcome::Outcome;
 use switchback_model::report::{Clocks, Naive, OperatorReport, Report, SCHEMA};
 use switchback_model::side::{Pairing, Side};
 use switchback_model::verdict::ScreenVerdict;
@@ -366,6 +367,7 @@ fn naive(campaign: &mut Campaign, controls: &BTreeSet<String>) -> Result<Option<
     }))
 }
 
+/// Seconds of cards, by phase: cells that got ready or waited beside others took none of a card's time.
 fn elapsed(campaign: &Campaign) -> Vec<(String, f64)> {
     let mut seconds: BTreeMap<Phase, f64> = BTreeMap::new();
     for (cell, attempts) in campaign.state.cells() {
@@ -374,11 +376,8 @@ fn elapsed(campaign: &Campaign) -> Vec<(String, f64)> {
             Purpose::Screen(_) | Purpose::Again(_) => Phase::Screen,
             Purpose::Round(..) | Purpose::Naive(..) | Purpose::Run => Phase::Measure,
         };
-        let spent: f64 = attempts
-            .iter()
-            .filter_map(|attempt| attempt.outcome.as_ref())
-            .map(|outcome| outcome.elapsed_s)
-            .sum();
+        let spent: f64 =
+            attempts.iter().filter_map(|attempt| attempt.outcome.as_ref()).map(Outcome::card_s).sum();
         *seconds.entry(phase).or_default() += spent;
     }
     seconds.into_iter().map(|(phase, spent)| (phase.name().to_owned(), spent)).collect()

@@ -56,7 +56,7 @@ pub struct Report {
     /// The same cases measured one process a side, where that was done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub naive: Option<Naive>,
-    /// Seconds spent: by phase, in order (`screen`, `measure`).
+    /// Seconds of cards spent: by phase, in order (`screen`, `measure`).
     #[serde(default)]
     pub elapsed_s: Vec<(String, f64)>,
     /// Which stages' texts were compared after removing stamps, and how often each pattern matched.
