@@ -6,15 +6,16 @@
 //! damaged, of another campaign or of another machine, and nothing changes but the time that opening takes. Where it
 //! cannot be written, there is none.
 
+mod database;
 mod proofs;
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
-use rusqlite::{Connection, ErrorCode, OpenFlags};
+use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 use switchback_model::cell::CellKey;
 use switchback_model::outcome::Outcome;
@@ -28,15 +29,9 @@ pub use proofs::Look;
 /// The file, at the top of the campaign's folder.
 pub const FILE: &str = "campaign.db";
 
-/// Version of the tables and of what is in them; another one is made anew.
-const FORMAT: i64 = 2;
-
 /// A folder that changed this shortly before it was read may have changed once more without showing it: file systems count
 /// time in ticks. Such an entry is not trusted.
 const TICK_NS: i128 = 1_000_000_000;
-
-/// How long another process that writes is waited for.
-const BUSY: Duration = Duration::from_millis(250);
 
 /// An attempt as the disk has it.
 #[derive(Debug, Clone)]
@@ -108,9 +103,9 @@ impl Index {
     #[must_use]
     pub fn open(campaign: &CampaignDir, owner: &str) -> Self {
         let path = campaign.top(FILE);
-        let opened = open(&path, owner).or_else(|error| {
-            if is_damage(&error) && std::fs::remove_file(&path).is_ok() {
-                return open(&path, owner);
+        let opened = database::open(&path, owner).or_else(|error| {
+            if database::is_damage(&error) && std::fs::remove_file(&path).is_ok() {
+                return database::open(&path, owner);
             }
             Err(error)
         });
@@ -156,7 +151,7 @@ impl Index {
         }
         // An index that cannot be written is none from now on; what it had is checked against the disk by whoever opens it.
         if let Some(connection) = &mut self.connection
-            && enter(connection, &new, &proofs).is_err()
+            && database::enter(connection, &new, &proofs).is_err()
         {
             self.connection = None;
         }
@@ -248,71 +243,6 @@ fn still(
     Ok(Some(recorded))
 }
 
-type Opened = (Connection, HashMap<String, Entry>, HashMap<String, proofs::Entry>);
-
-fn open(path: &Path, owner: &str) -> rusqlite::Result<Opened> {
-    let flags =
-        OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(path, flags)?;
-    connection.busy_timeout(BUSY)?;
-    // Nothing is lost with it: it need not outlive a power cut.
-    connection.pragma_update(None, "synchronous", "OFF")?;
-    let format: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
-    let is_ours = format == FORMAT
-        && connection.query_row("SELECT campaign FROM owner", [], |row| row.get::<_, String>(0))? == owner;
-    if !is_ours {
-        connection.execute_batch(
-            "BEGIN IMMEDIATE;
-             DROP TABLE IF EXISTS owner; DROP TABLE IF EXISTS cells; DROP TABLE IF EXISTS proofs;
-             CREATE TABLE owner (campaign TEXT NOT NULL);
-             CREATE TABLE cells (cell TEXT PRIMARY KEY, folder TEXT NOT NULL, attempts TEXT NOT NULL,
-                                 digest INTEGER NOT NULL) WITHOUT ROWID;",
-        )?;
-        connection.execute_batch(proofs::TABLE)?;
-        connection.execute("INSERT INTO owner VALUES (?1)", [owner])?;
-        connection.execute_batch(&format!("PRAGMA user_version = {FORMAT}; COMMIT;"))?;
-    }
-    let mut entries = HashMap::new();
-    {
-        let mut cells = connection.prepare("SELECT cell, folder, attempts, digest FROM cells")?;
-        let mut rows = cells.query([])?;
-        while let Some(row) = rows.next()? {
-            let entry = Entry { folder: row.get(1)?, attempts: row.get(2)?, digest: row.get(3)? };
-            entries.insert(row.get(0)?, entry);
-        }
-    }
-    let proofs = proofs::all(&connection)?;
-    Ok((connection, entries, proofs))
-}
-
-fn enter(
-    connection: &mut Connection,
-    new: &[(String, Entry)],
-    new_proofs: &[(String, proofs::Entry)],
-) -> rusqlite::Result<()> {
-    let transaction = connection.transaction()?;
-    {
-        let mut insert =
-            transaction.prepare_cached("INSERT OR REPLACE INTO cells VALUES (?1, ?2, ?3, ?4)")?;
-        for (key, entry) in new {
-            insert.execute((key, &entry.folder, &entry.attempts, entry.digest))?;
-        }
-    }
-    proofs::enter(&transaction, new_proofs)?;
-    transaction.commit()
-}
-
-/// True if the file is no database of ours, whatever it is; a busy or unwritable one is left alone.
-fn is_damage(error: &rusqlite::Error) -> bool {
-    match error {
-        rusqlite::Error::SqliteFailure(error, _) => {
-            matches!(error.code, ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase | ErrorCode::Unknown)
-        }
-        // A table of another shape, a value of another type.
-        _ => true,
-    }
-}
-
 /// A cell's key in the database: no operator's name holds a line end that a purpose could follow.
 fn key(cell: &CellKey) -> String {
     format!("{}\n{}", cell.purpose, cell.operator)
@@ -334,6 +264,7 @@ fn now_ns() -> i128 {
 mod tests {
     use std::collections::BTreeMap;
     use std::fs::{self, FileTimes};
+    use std::time::Duration;
 
     use super::*;
     use switchback_model::card::Card;
