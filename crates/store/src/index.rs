@@ -7,19 +7,17 @@
 //! cannot be written, there is none.
 
 mod database;
+mod entry;
 mod proofs;
 
 use std::collections::HashMap;
-use std::hash::{DefaultHasher, Hash, Hasher};
-use std::os::unix::fs::MetadataExt;
-use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use rusqlite::Connection;
-use serde::{Deserialize, Serialize};
 use switchback_model::cell::CellKey;
 use switchback_model::outcome::Outcome;
 
+use self::entry::{Entry, Known, Stamp};
 use crate::attempt::{self, AttemptDir};
 use crate::campaign_dir::CampaignDir;
 use crate::error::StoreError;
@@ -28,10 +26,6 @@ pub use proofs::Look;
 
 /// The file, at the top of the campaign's folder.
 pub const FILE: &str = "campaign.db";
-
-/// A folder that changed this shortly before it was read may have changed once more without showing it: file systems count
-/// time in ticks. Such an entry is not trusted.
-const TICK_NS: i128 = 1_000_000_000;
 
 /// An attempt as the disk has it.
 #[derive(Debug, Clone)]
@@ -42,41 +36,6 @@ pub struct Recorded {
     pub outcome: Option<Outcome>,
     /// Why its outcome cannot be read, where there is one.
     pub damage: Option<String>,
-}
-
-/// What tells a file from any other, and from itself after a change.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-struct Stamp(u64, u64, i64, i64);
-
-impl Stamp {
-    /// The stamp of a file; none if it is not there.
-    fn of(path: &Path) -> Result<Option<Self>, StoreError> {
-        match std::fs::metadata(path) {
-            Ok(it) => Ok(Some(Self(it.ino(), it.size(), it.mtime(), it.mtime_nsec()))),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(StoreError::io("read", path)(error)),
-        }
-    }
-
-    fn changed_ns(self) -> i128 {
-        i128::from(self.2) * 1_000_000_000 + i128::from(self.3)
-    }
-}
-
-/// One attempt in an entry.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-struct Known {
-    number: u32,
-    stamp: Option<Stamp>,
-    outcome: Option<Outcome>,
-}
-
-/// The entry of a cell, as it lies in the database.
-#[derive(Debug, Clone)]
-struct Entry {
-    folder: String,
-    attempts: String,
-    digest: i64,
 }
 
 /// An open index.
@@ -125,7 +84,7 @@ impl Index {
         let key = key(cell);
         if let Some(entry) = self.entries.remove(&key)
             && let Some(known) = entry.valid(&key)
-            && let Some(recorded) = still(campaign, cell, &entry, known)?
+            && let Some(recorded) = entry::still(campaign, cell, &entry, known)?
         {
             return Ok(recorded);
         }
@@ -200,58 +159,9 @@ impl Index {
     }
 }
 
-impl Entry {
-    fn new(key: &str, folder: Stamp, read_ns: i128, known: &[Known]) -> Option<Self> {
-        let folder = serde_json::to_string(&(folder, read_ns.to_string())).ok()?;
-        let attempts = serde_json::to_string(known).ok()?;
-        let digest = digest(key, &folder, &attempts);
-        Some(Self { folder, attempts, digest })
-    }
-
-    /// Its attempts, if it is as it was written.
-    fn valid(&self, key: &str) -> Option<Vec<Known>> {
-        if digest(key, &self.folder, &self.attempts) != self.digest {
-            return None;
-        }
-        serde_json::from_str(&self.attempts).ok()
-    }
-}
-
-/// The attempts of an entry, if cell and outcomes are the files that it was made of.
-fn still(
-    campaign: &CampaignDir,
-    cell: &CellKey,
-    entry: &Entry,
-    known: Vec<Known>,
-) -> Result<Option<Vec<Recorded>>, StoreError> {
-    let Ok((folder, read_ns)) = serde_json::from_str::<(Stamp, String)>(&entry.folder) else {
-        return Ok(None);
-    };
-    let path = campaign.cell_dir(cell);
-    let trusted = read_ns.parse().is_ok_and(|read_ns: i128| read_ns - folder.changed_ns() > TICK_NS);
-    if !trusted || Stamp::of(&path)? != Some(folder) {
-        return Ok(None);
-    }
-    let mut recorded = Vec::with_capacity(known.len());
-    for it in known {
-        let dir = AttemptDir::at(&path.join(it.number.to_string()));
-        if Stamp::of(&dir.outcome_path())? != it.stamp {
-            return Ok(None);
-        }
-        recorded.push(Recorded { dir, outcome: it.outcome, damage: None });
-    }
-    Ok(Some(recorded))
-}
-
 /// A cell's key in the database: no operator's name holds a line end that a purpose could follow.
 fn key(cell: &CellKey) -> String {
     format!("{}\n{}", cell.purpose, cell.operator)
-}
-
-fn digest(key: &str, folder: &str, attempts: &str) -> i64 {
-    let mut hasher = DefaultHasher::new();
-    (key, folder, attempts).hash(&mut hasher);
-    hasher.finish().cast_signed()
 }
 
 fn now_ns() -> i128 {
