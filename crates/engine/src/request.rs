@@ -3,6 +3,7 @@
 //! It never changes after; everything that a campaign does follows from it and from the outcomes on disk.
 
 mod check;
+mod switch_table;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -19,6 +20,8 @@ use switchback_stats::stopping::FIRST_LOOK;
 use switchback_suites::suite::SuiteOptions;
 
 use crate::controls::Controls;
+
+pub use switch_table::SwitchTable;
 
 /// How far a campaign goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -150,50 +153,6 @@ pub struct RequestCard {
     /// Conditions that the back end told of it: device, driver, power limit.
     #[serde(default)]
     pub facts: BTreeMap<String, String>,
-}
-
-/// A switch as TOML can hold it, which has no null: "unset" variables are listed by name.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SwitchTable {
-    /// Variables that A leaves unset.
-    #[serde(default)]
-    pub unset_in_a: Vec<String>,
-    /// Variables that B leaves unset.
-    #[serde(default)]
-    pub unset_in_b: Vec<String>,
-    /// Variables that A sets.
-    #[serde(default)]
-    pub a: BTreeMap<String, String>,
-    /// Variables that B sets.
-    #[serde(default)]
-    pub b: BTreeMap<String, String>,
-}
-
-impl From<&Switch> for SwitchTable {
-    fn from(switch: &Switch) -> Self {
-        let split = |variables: &switchback_model::switch::Variables| {
-            let unset = variables.iter().filter(|(_, value)| value.is_none()).map(|(name, _)| name.clone());
-            let set =
-                variables.iter().filter_map(|(name, value)| value.clone().map(|value| (name.clone(), value)));
-            (unset.collect(), set.collect())
-        };
-        let (unset_in_a, a) = split(&switch.a);
-        let (unset_in_b, b) = split(&switch.b);
-        Self { unset_in_a, unset_in_b, a, b }
-    }
-}
-
-impl From<&SwitchTable> for Switch {
-    fn from(table: &SwitchTable) -> Self {
-        let join = |unset: &[String], set: &BTreeMap<String, String>| {
-            unset
-                .iter()
-                .map(|name| (name.clone(), None))
-                .chain(set.iter().map(|(name, value)| (name.clone(), Some(value.clone()))))
-                .collect()
-        };
-        Self { a: join(&table.unset_in_a, &table.a), b: join(&table.unset_in_b, &table.b) }
-    }
 }
 
 impl Request {
