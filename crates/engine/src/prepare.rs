@@ -1,6 +1,10 @@
 //! From what a user asks to a request: the suite, the card, the operators found, the checks passed.
+//!
+//! The campaign's folder is left to `folder`, what is said of a request to `facts`. Invariant: whatever is missing or wrong is
+//! told before anything is made or measured.
 
 mod facts;
+mod folder;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -14,11 +18,9 @@ use switchback_model::side::{Pairing, Side};
 use switchback_model::switch::Switch;
 use switchback_model::verdict::ScreenVerdict;
 use switchback_stats::Precision;
-use switchback_store::campaign_dir::CampaignDir;
 use switchback_suites::registry;
 use switchback_suites::suite::{Offered, Suite, SuiteOptions};
 
-use crate::campaign::{Aim, Campaign};
 use crate::cards::{self, ChosenCard};
 use crate::controls::Controls;
 use crate::error::EngineError;
@@ -27,6 +29,7 @@ use crate::recordings::{self, Recording};
 use crate::request::{Goal, MeasureRequest, Request, RequestCard};
 
 pub use facts::facts;
+pub use folder::{Place, read, read_to_judge, rescore, resume};
 
 /// What a user asks for, before it is held against the machine.
 #[derive(Debug, Clone)]
@@ -293,60 +296,6 @@ fn new_id() -> String {
     format!("{:016x}", rand::random::<u64>())
 }
 
-/// Where a campaign's folder is to be.
-#[derive(Debug, Clone)]
-pub enum Place {
-    /// Where the user said.
-    Out(PathBuf),
-    /// A new folder below this one, named after the switch.
-    Below(PathBuf),
-    /// A new folder below this one with a name of its own.
-    Named(PathBuf, String),
-}
-
-impl Prepared {
-    /// Makes the campaign's folder, or goes on with the unfinished one of the same request that is there.
-    ///
-    /// # Errors
-    /// The folder holds something else, or a campaign of another request.
-    pub fn open(self, place: &Place) -> Result<Campaign, EngineError> {
-        let root = match place {
-            Place::Out(root) => root.clone(),
-            Place::Named(runs, name) => switchback_store::campaign_dir::new_root(runs, name),
-            Place::Below(runs) => {
-                let name = match self.request.goal {
-                    Goal::Run => format!("run-{}", self.request.suite),
-                    Goal::Screen => format!("screen-{}", self.request.switch().name()),
-                    Goal::Ab => self.request.switch().name(),
-                };
-                switchback_store::campaign_dir::new_root(runs, &name)
-            }
-        };
-        if root.exists() && !root.is_dir() {
-            return Err(switchback_store::StoreError::Exists { path: root }.into());
-        }
-        if CampaignDir::is_campaign(&root) {
-            let dir = CampaignDir::open(&root)?;
-            let there: Request = dir.request()?;
-            if let Some((field, here, there)) = self.request.difference(&there) {
-                return Err(EngineError::OtherRequest { path: root, field, there, here });
-            }
-            let cards = self.request.cards();
-            let request = Request { time_budget_s: self.request.time_budget_s, ..there };
-            dir.make_folders()?;
-            let mut campaign = Campaign::open(dir, request, self.suite, self.backend, Aim::GoOn)?;
-            campaign.use_cards(cards);
-            return Ok(campaign);
-        }
-        let recordings = self.recordings;
-        let dir = CampaignDir::create_with(&root, &self.request, |dir| recordings::keep(&recordings, dir))?;
-        let cards = self.request.cards();
-        let mut campaign = Campaign::open(dir, self.request, self.suite, self.backend, Aim::GoOn)?;
-        campaign.use_cards(cards);
-        Ok(campaign)
-    }
-}
-
 /// Refuses cards that are named twice or are not alike, before a row of one stands beside a row of another.
 fn check_cards(request: &Request) -> Result<(), EngineError> {
     let cards = request.cards();
@@ -366,61 +315,4 @@ fn check_cards(request: &Request) -> Result<(), EngineError> {
         }
     }
     Ok(())
-}
-
-/// Opens a campaign's folder to go on with it.
-///
-/// # Errors
-/// No campaign, another process works in it, or its card is not there.
-pub fn resume(root: &Path, program: &Path) -> Result<Campaign, EngineError> {
-    open(root, program, Aim::GoOn)
-}
-
-/// Opens a campaign's folder to judge it by today's rules and write its tables anew; nothing that earlier rules found is
-/// believed.
-///
-/// # Errors
-/// No campaign, or another process works in it.
-pub fn rescore(root: &Path, program: &Path) -> Result<Campaign, EngineError> {
-    open(root, program, Aim::JudgeAnew)
-}
-
-fn open(root: &Path, program: &Path, aim: Aim) -> Result<Campaign, EngineError> {
-    let (dir, request, suite, backend) = parts(root, program)?;
-    dir.make_folders()?;
-    Campaign::open(dir, request, suite, backend, aim)
-}
-
-/// Opens a campaign's folder to read it; works while another process runs it, and on a machine without its card.
-///
-/// # Errors
-/// No campaign, or a damaged one.
-pub fn read(root: &Path, program: &Path) -> Result<Campaign, EngineError> {
-    let (dir, request, suite, backend) = parts(root, program)?;
-    Campaign::read(dir, request, suite, backend, Aim::GoOn)
-}
-
-/// The same to judge it at once, so that no round is read twice.
-///
-/// # Errors
-/// As [`read`].
-pub fn read_to_judge(root: &Path, program: &Path) -> Result<Campaign, EngineError> {
-    let (dir, request, suite, backend) = parts(root, program)?;
-    Campaign::read(dir, request, suite, backend, Aim::Judge)
-}
-
-type Parts = (CampaignDir, Request, Box<dyn Suite>, &'static Backend);
-
-fn parts(root: &Path, program: &Path) -> Result<Parts, EngineError> {
-    let dir = CampaignDir::open(root)?;
-    let request: Request = dir.request()?;
-    let suite = registry::suite(&request.suite, &request.options, program)?;
-    let backend = Backend::named(&request.card.backend).ok_or_else(|| EngineError::NoRun {
-        path: root.to_owned(),
-        detail: format!(
-            "its card has the back end `{}`, which this version does not know",
-            request.card.backend
-        ),
-    })?;
-    Ok((dir, request, suite, backend))
 }
