@@ -1,24 +1,26 @@
 //! Rounds as the judge wants them: each case's latency on both sides, or why it has none.
+//!
+//! A row's one figure is left to `latency`, all conclusions to the judge. Invariant: a round that does not count carries the
+//! reason, and the case's notes name it.
+
+mod latency;
 
 use std::collections::BTreeMap;
 
 use switchback_model::case::CaseKey;
 use switchback_model::event::{Row, Timer};
-use switchback_model::order::Regime;
 use switchback_model::side::{Pairing, Side};
 use switchback_stats::input::{CaseInput, CaseRound};
-use switchback_stats::summary::{Sample, median_over_repeats, resolution_us, summarise};
 
 use crate::evidence::Evidence;
 use crate::screen::{Screened, same_code};
+
+pub use latency::latency;
 
 /// A case whose clock differs by more than this between its sides, percent, is labelled.
 ///
 /// Sides that share one thermal state were seen within 0.1 % of each other, also at the card's power limit.
 const CLOCKS_APART_PERCENT: f64 = 0.5;
-
-/// From this many samples on, the smallest step between them is taken for the timer's resolution.
-const SAMPLES_FOR_RESOLUTION: usize = 20;
 
 /// One round's evidence: of one attempt a side, or of one attempt for both.
 #[derive(Debug, Clone, Copy)]
@@ -46,51 +48,6 @@ pub struct MeasuredCase {
     pub unproven: Option<String>,
     /// The card's clock before A's blocks and B's, MHz, mean over rounds, where the gate read both.
     pub clock_mhz: Option<(f64, f64)>,
-}
-
-/// The latency of one row, microseconds, and the timer's resolution (0 if unknown).
-///
-/// Duet and gated rows: the interquartile mean by position in the block. Sustained ones: the mean of the turns'
-/// interquartile means. Others: the median over repeats of their
-/// medians, as the scripts had it; a row without samples has the latency that its benchmark printed.
-///
-/// # Errors
-/// A sentence: the row failed, or its samples are no latencies.
-pub fn latency(row: &Row, pairing: Pairing) -> Result<(f64, f64), String> {
-    if !row.ok {
-        let error = row.error.as_deref().unwrap_or("no reason given");
-        return Err(format!("side {} failed: {}", row.side, first_line(error)));
-    }
-    if row.samples_us.iter().all(Vec::is_empty) {
-        return row
-            .latency_us
-            .map(|latency_us| (latency_us, 0.0))
-            .ok_or_else(|| format!("side {} has no sample: {} were dropped", row.side, row.dropped));
-    }
-    let all = row.samples_us.concat();
-    let step_us = if all.len() >= SAMPLES_FOR_RESOLUTION { resolution_us(&all) } else { 0.0 };
-    let latency_us = if row.regime == Regime::Sustained {
-        // A turn's calls have no position: each turn counts as one block, whatever its length.
-        let samples: Vec<Sample> = (0u32..)
-            .zip(&row.samples_us)
-            .flat_map(|(position, turn)| {
-                turn.iter().map(move |latency_us| Sample { position, latency_us: *latency_us })
-            })
-            .collect();
-        summarise(&samples).map(|summary| summary.latency_us)
-    } else if pairing == Pairing::Duet || row.timer == Some(Timer::Gated) {
-        let samples: Vec<Sample> = row
-            .samples_us
-            .iter()
-            .flat_map(|block| {
-                (0u32..).zip(block).map(|(position, latency_us)| Sample { position, latency_us: *latency_us })
-            })
-            .collect();
-        summarise(&samples).map(|summary| summary.latency_us)
-    } else {
-        median_over_repeats(&row.samples_us)
-    };
-    latency_us.map(|latency_us| (latency_us, step_us)).map_err(|error| format!("side {}: {error}", row.side))
 }
 
 fn first_line(text: &str) -> &str {
@@ -268,9 +225,11 @@ fn say(notes: &mut Vec<String>, text: &str) {
 
 #[cfg(test)]
 mod tests {
+    use switchback_model::order::Regime;
+
     use super::*;
 
-    fn row(side: Side, samples_us: Vec<Vec<f64>>) -> Row {
+    pub(super) fn row(side: Side, samples_us: Vec<Vec<f64>>) -> Row {
         Row {
             operator: "add".into(),
             side,
@@ -289,36 +248,6 @@ mod tests {
             standard_error_pct: None,
             regime: Regime::Burst,
         }
-    }
-
-    #[test]
-    fn positions_in_duet_repeats_in_process() {
-        // Two positions, 10 and 20: each weighs the same. As repeats: medians 15 and 15.
-        let it = row(Side::A, vec![vec![10.0, 20.0], vec![10.0, 20.0]]);
-        assert_eq!(latency(&it, Pairing::Duet), Ok((15.0, 0.0)));
-        let repeats = row(Side::A, vec![vec![1.0, 2.0, 9.0], vec![4.0], vec![3.0]]);
-        assert_eq!(latency(&repeats, Pairing::Process), Ok((3.0, 0.0)));
-    }
-
-    #[test]
-    fn turns_of_a_sustained_row_count_alike_whatever_their_length() {
-        let turns = vec![vec![10.0, 10.0, 10.0, 10.0], vec![20.0, 20.0], vec![60.0]];
-        let it = Row { regime: Regime::Sustained, ..row(Side::A, turns) };
-        for pairing in [Pairing::Duet, Pairing::Process] {
-            assert_eq!(latency(&it, pairing), Ok((30.0, 0.0)));
-        }
-    }
-
-    #[test]
-    fn rows_without_samples_have_what_was_printed_or_say_why_not() {
-        let mut it = row(Side::B, vec![]);
-        it.dropped = 7;
-        assert_eq!(latency(&it, Pairing::Process), Err("side B has no sample: 7 were dropped".into()));
-        it.latency_us = Some(5.5);
-        assert_eq!(latency(&it, Pairing::Process), Ok((5.5, 0.0)));
-        it.ok = false;
-        it.error = Some("out of memory\nmore".into());
-        assert_eq!(latency(&it, Pairing::Process), Err("side B failed: out of memory".into()));
     }
 
     fn changed() -> Screened {
