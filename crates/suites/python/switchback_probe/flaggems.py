@@ -11,6 +11,7 @@ import statistics
 import sys
 
 from . import flaggems_reference, mm_cluster
+from .case_order import CaseOrder
 from .outputs import seed_all, seed_of
 from .protocol import error_text
 from .session import NOT_TIMED
@@ -39,6 +40,28 @@ class Call:
         self.timing = False
 
 
+class InputSeeds:
+    """Seeds what a benchmark draws for its inputs: by the shape and the input's number within it, else by number."""
+
+    def __init__(self, operator, dtype):
+        self._words = ("input", operator, dtype)
+        self._place = ()
+        self._count = -1
+
+    def next(self):
+        """Another input is about to be made, of the same shape as far as is known."""
+        self._count += 1
+        self._seed()
+
+    def shape(self, place):
+        """Inputs are about to be made of the shape with this place in the benchmark's own order."""
+        self._place, self._count = (place,), 0
+        self._seed()
+
+    def _seed(self):
+        seed_all(seed_of(*self._words, *self._place, self._count))
+
+
 class FlagGems:
     """The hooks into FlagGems' benchmark."""
 
@@ -49,7 +72,8 @@ class FlagGems:
         self.inside_library = 0
         self.call = None
         self.failures = []
-        self.shapes = ShapeFile(session)
+        self.order = CaseOrder(session)
+        self.shapes = ShapeFile(session, self.order)
         self._baseline = None
         self._wrapped = set()
         self._iterating = set()
@@ -173,8 +197,12 @@ class FlagGems:
                 return original(bench, dtype, *args, **kwargs)
             hook._dtypes[id(bench)] = str(dtype)
 
+            def own():
+                hook.order.apply(bench, str(dtype))
+                return original(bench, dtype, *args, **kwargs)
+
             def make():
-                return hook.shapes.inputs(bench, dtype, lambda: original(bench, dtype, *args, **kwargs))
+                return hook.shapes.inputs(bench, dtype, own)
 
             return hook.inputs(bench, str(dtype), make)
 
@@ -186,14 +214,17 @@ class FlagGems:
         One that cannot be made ends its dtype, unless inputs are made shape by shape.
         """
         count, iterator, failed = 0, None, None
+        seeds = InputSeeds(bench.op_name, dtype)
+        self.order.taken = seeds.shape
         while True:
-            seed_all(seed_of("input", bench.op_name, dtype, count))
+            seeds.next()
             self._iterating.add(id(bench))
             try:
                 if iterator is None:
                     iterator = iter(make())
                 found = next(iterator)
             except StopIteration:
+                self.order.end(bench)
                 if count == 0 and failed is not None:
                     raise failed from None  # the benchmark cannot print a table without a row
                 return

@@ -77,6 +77,11 @@ class Order:
         return self.sides[0]
 
     @property
+    def is_round(self):
+        """True for a cell of a round, which other rounds repeat."""
+        return self.purpose.startswith(("r", "naive")) and self.purpose != "run"
+
+    @property
     def operator_name(self):
         """`OP` of `OP[:FILE[:DTYPES]]`."""
         return self.operator.split(":", 1)[0]

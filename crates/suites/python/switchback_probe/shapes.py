@@ -29,8 +29,9 @@ class Unreadable(ValueError):
 class ShapeFile:
     """The shape file of one cell; without one nothing is changed."""
 
-    def __init__(self, session):
+    def __init__(self, session, order):
         self.session = session
+        self.order = order
         self.path = None
         self.base = None
         self._entries = None
@@ -79,7 +80,16 @@ class ShapeFile:
         registered = shapes_registry.of(type(bench), self.base)
         if registered is not None:
             self._tell(bench, f"{self._source()} made for {registered.name}")
-            return ByShape(shapes, lambda shape: registered.make(bench, shape, dtype))
+            places, said = self.order.draw(bench, str(dtype), shapes)
+            self.order.tell(bench, said)
+            taken = self.order.taken
+
+            def made(place):
+                if taken is not None:
+                    taken(place)
+                return registered.make(bench, shapes[place], dtype)
+
+            return ByShape(shapes, places, made)
         return self._set(bench, shapes, make, specific=name in (bench.op_name, type(bench).__name__))
 
     def entry(self, bench):
@@ -183,9 +193,10 @@ class ByShape:
 
     goes_on = True
 
-    def __init__(self, shapes, make):
+    def __init__(self, shapes, places, make):
         self.shape = None
-        self._shapes = iter(shapes)
+        self._shapes = shapes
+        self._places = iter(places)
         self._make = make
         self._inputs = None
 
@@ -195,8 +206,9 @@ class ByShape:
     def __next__(self):
         while True:
             if self._inputs is None:
-                self.shape = next(self._shapes)
-                self._inputs = iter(self._make(self.shape))
+                place = next(self._places)
+                self.shape = self._shapes[place]
+                self._inputs = iter(self._make(place))
             try:
                 return next(self._inputs)
             except StopIteration:

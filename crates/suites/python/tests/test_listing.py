@@ -15,7 +15,7 @@ def test_operators_are_functions_with_marks_and_dtypes():
         "add", "add_direct", "add_cloning", "add_quantiles", "mm", "softmax", "softmax_never", "perf_sort",
         "perf_sort_thirteen", "perf_sort_lost", "planted", "bump_unnamed", "gradients", "following", "overwriting",
         "unconfigured", "max_pool2d", "inheriting_pool", "upsample", "lu_factor", "paged", "flash_mla", "scaled_mm",
-        "stubborn", "apply_repetition_penalties", "another_of_the_same_file", "clustered",
+        "stubborn", "many", "repeating", "apply_repetition_penalties", "another_of_the_same_file", "clustered",
         "router_gemm", "add_all_times", "perf_spectrum",
     }  # fmt: skip
     assert offered["perf_sort"] == {

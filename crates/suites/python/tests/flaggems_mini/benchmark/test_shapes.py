@@ -37,6 +37,30 @@ def test_following():
     run(FollowingBenchmark, "following", input_fn=pairs, dtypes=[torch.float16, torch.float32])
 
 
+class ManyBenchmark(base.GenericBenchmark):
+    """A list that is long enough to have orders."""
+
+    def set_shapes(self, path):
+        self.shapes = [(4, 4), (2, 8), (8, 2), (1, 16), (16, 1)]
+
+
+@pytest.mark.many
+def test_many():
+    run(ManyBenchmark, "many", input_fn=pairs, dtypes=[torch.float16, torch.float32])
+
+
+class RepeatingBenchmark(base.GenericBenchmark):
+    """Two shapes that print alike."""
+
+    def set_shapes(self, path):
+        self.shapes = [(4, 4), (2, 8), (4, 4), (8, 2)]
+
+
+@pytest.mark.repeating
+def test_repeating():
+    run(RepeatingBenchmark, "repeating", input_fn=pairs)
+
+
 class OverwritingBenchmark(base.GenericBenchmark):
     """Never looks into the file, and keeps its own list where others keep the file's."""
 
