@@ -147,7 +147,7 @@ pub struct PlanArgs {
     #[command(flatten)]
     pub ab: AbArgs,
     /// A screened campaign, a screening of the scripts, or a `screen.tsv`: its times tell the cost, and its operators are
-    /// planned where none is named [default: `--out` if it is one, else the latest of this suite below `runs/`].
+    /// planned where none is named; of a campaign all it asked for, where no switch is named either [default: `--out` if it is one, else the latest of this suite below `runs/`].
     #[arg(long, value_name = "DIR")]
     pub from: Option<PathBuf>,
     /// Plan for `campaign --static`.

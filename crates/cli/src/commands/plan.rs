@@ -30,6 +30,33 @@ pub fn run(args: &PlanArgs, volume: Volume) -> anyhow::Result<ExitCode> {
     }
     let program = session::program()?;
     let mut known = named(args, &program)?;
+    if let (Some(campaign), true) = (&known.from, asks_for_nothing(args)) {
+        let mut request = campaign.request.clone();
+        request.fixed |= args.fixed;
+        match request.goal {
+            Goal::Ab => {}
+            // It says which operators and which switch, not yet how often.
+            Goal::Screen => (request.goal, request.rounds) = (Goal::Ab, ab.judge.rounds),
+            Goal::Run => {
+                return Err(Message::usage(
+                    "`--from` names a run, which has no switch",
+                    "name the switch and the operators: `switchback plan OP… --switch V`",
+                ));
+            }
+        }
+        let tunes = campaign.suite().tunes();
+        let devices = match ab.suite.devices.as_slice() {
+            [] => request.cards().iter().map(|it| it.card.index.clone()).collect(),
+            named if named.iter().any(|it| it == ALL) => {
+                return Err(Message::usage(
+                    "`--devices all` asks this machine, and the plan is another campaign's",
+                    "name the cards, `--devices 0,1`, or leave them to the campaign",
+                ));
+            }
+            named => named.to_vec(),
+        };
+        return show(args, &Asked { request: &request, tunes, devices }, known);
+    }
     // A table names its operators, with file and dtypes: nobody has to write them down again.
     let operators = if ab.operators.is_empty() && !known.costs.is_empty() {
         OperatorArgs {
@@ -59,13 +86,31 @@ pub fn run(args: &PlanArgs, volume: Volume) -> anyhow::Result<ExitCode> {
         known = earlier(&prepared, &program);
     }
     let devices: Vec<String> = prepared.cards.iter().map(|card| card.card.index.clone()).collect();
+    show(args, &Asked { request: &prepared.request, tunes: prepared.suite.tunes(), devices }, known)
+}
+
+/// What is planned.
+struct Asked<'a> {
+    request: &'a Request,
+    /// True if the suite's operators have tuners.
+    tunes: bool,
+    devices: Vec<String>,
+}
+
+/// True if no operator and no switch is named: the campaign that `--from` names has both.
+fn asks_for_nothing(args: &PlanArgs) -> bool {
+    let switch = &args.ab.switch;
+    args.ab.operators.is_empty() && switch.switch.is_empty() && switch.a.is_empty() && switch.b.is_empty()
+}
+
+fn show(args: &PlanArgs, asked: &Asked<'_>, known: Known) -> anyhow::Result<ExitCode> {
     if args.tsv {
-        return table(args, &prepared, &known, &devices);
+        return table(args, asked, &known);
     }
     let Known { costs, from, times } = known;
-    let it = plan::plan(&prepared.request, prepared.suite.tunes(), &devices, &costs, from.as_ref(), times);
-    let rounds = prepare::facts(&prepared.request).remove("rounds").unwrap_or_default();
-    session::print(&describe(&it, &rounds, &controls(&prepared.request, &it), args.fixed));
+    let it = plan::plan(asked.request, asked.tunes, &asked.devices, &costs, from.as_ref(), times);
+    let rounds = prepare::facts(asked.request).remove("rounds").unwrap_or_default();
+    session::print(&describe(&it, &rounds, &controls(asked.request, &it), args.fixed));
     Ok(ExitCode::Success)
 }
 
@@ -117,27 +162,22 @@ fn earlier(prepared: &Prepared, program: &Path) -> Known {
 }
 
 /// Prints the fixed partition.
-fn table(
-    args: &PlanArgs,
-    prepared: &Prepared,
-    known: &Known,
-    devices: &[String],
-) -> anyhow::Result<ExitCode> {
+fn table(args: &PlanArgs, asked: &Asked<'_>, known: &Known) -> anyhow::Result<ExitCode> {
     let out = args.ab.out.out.clone().unwrap_or_else(|| PathBuf::from(session::RUNS).join("by-hand"));
     let out = std::path::absolute(out)?;
     let screened = match known.times {
-        Times::Named(_) => plan::verdicts(&prepared.request, &known.costs),
+        Times::Named(_) => plan::verdicts(asked.request, &known.costs),
         Times::Earlier(_) | Times::Nothing => ScreenedOperators::new(),
     };
     let pair_s = |name: &str| known.costs.iter().find(|it| it.operator.operator == name)?.pair_s;
-    let parts = plan::fixed(&prepared.request, &screened, pair_s, devices.len()).ok_or_else(|| {
+    let parts = plan::fixed(asked.request, &screened, pair_s, asked.devices.len()).ok_or_else(|| {
         Message::usage(
             "a partition takes the times of screening, and not all operators are screened",
             "`switchback screen … --out DIR` first, then `--from DIR`",
         )
     })?;
-    let replay_from = known.from.as_ref().filter(|_| prepared.suite.tunes()).map(|it| it.dir.root());
-    session::print(&plan_table::table(&prepared.request, &screened, devices, parts, &out, replay_from));
+    let replay_from = known.from.as_ref().filter(|_| asked.tunes).map(|it| it.dir.root());
+    session::print(&plan_table::table(asked.request, &screened, &asked.devices, parts, &out, replay_from));
     Ok(ExitCode::Success)
 }
 

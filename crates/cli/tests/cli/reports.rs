@@ -77,6 +77,13 @@ fn a_plan_takes_times_from_a_screened_campaign() {
     let line = |name: &str| without.stdout.lines().find(|line| line.starts_with(name)).unwrap().to_owned();
     assert!(line("transpose").ends_with("not measured: NO_IR_DIFF"), "{}", line("transpose"));
     assert_eq!(line("controls"), "controls  0");
+    // The campaign itself says what it asked for.
+    let alone = sandbox.run(&["plan", "--from", "screened", "--rounds", "3", "--devices", "0,1"]).code(0);
+    let of_add = |text: &str| text.lines().find(|line| line.starts_with("add")).map(str::to_owned).unwrap();
+    assert_eq!(of_add(&alone.stdout), of_add(&ran.stdout));
+    alone.prints("card 1").prints("rounds    3");
+    let all = sandbox.run(&["plan", "--from", "screened", "--devices", "all"]).code(2);
+    all.says("`--devices all` asks this machine");
     let wrong = sandbox.run(&[&plan[..], &["--controls", "some"]].concat());
     wrong.code(2).says("`some` is no number of controls: `auto`, `0`, `8`");
     assert_eq!(sandbox.left(), ["screened"]);
