@@ -4,6 +4,7 @@
 //! that an older switchback reads what a newer probe wrote. Times are in microseconds unless a name says otherwise.
 
 mod head;
+mod process;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,6 +16,8 @@ use self::head::Head;
 use crate::capture::CaptureErrorClass;
 use crate::case::CaseKey;
 use crate::side::Side;
+
+pub use process::{Capability, End, Failure, Known, Note, Start, Waited};
 
 /// Version of the cell protocol, the value of `SWITCHBACK_PROTOCOL`.
 pub const PROTOCOL: u32 = 1;
@@ -94,48 +97,6 @@ impl Event {
         };
         Ok(Self { t_s: head.t_s.unwrap_or_default(), body })
     }
-}
-
-/// Body of a `start` event.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Start {
-    /// Process id of the child.
-    #[serde(default)]
-    pub pid: u32,
-    /// Conditions that only the child can know (names as in [`crate::conditions`]).
-    #[serde(default)]
-    pub conditions: BTreeMap<String, String>,
-    /// Versions and facts that are recorded but not compared.
-    #[serde(default)]
-    pub identity: BTreeMap<String, String>,
-}
-
-/// Body of a `conditions` event.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Known {
-    /// Values by field (names as in [`crate::conditions`]); each replaces what was known of it before.
-    #[serde(default)]
-    pub conditions: BTreeMap<String, String>,
-}
-
-/// Body of a `capability` event.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Capability {
-    /// The hook: `compile_listener`, `launch_hook`, `libtuner_replay`, …
-    pub hook: String,
-    /// Whether it could be set.
-    pub available: bool,
-    /// How it was set, or why it could not be.
-    #[serde(default)]
-    pub detail: String,
-}
-
-/// Body of a `turn` event.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-pub struct Waited {
-    /// Seconds that it waited for the card after all that it could do without it.
-    #[serde(default)]
-    pub waited_s: f64,
 }
 
 /// Body of a `compile` event.
@@ -401,39 +362,6 @@ pub struct Proof {
     /// What differs.
     #[serde(default)]
     pub detail: String,
-}
-
-/// Body of a `note` event.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Note {
-    /// A marker's name where there is one (see [`crate::marker`]), else a short topic.
-    pub topic: String,
-    /// The note.
-    #[serde(default)]
-    pub detail: String,
-}
-
-/// Body of an `error` event.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Failure {
-    /// Where it happened: `collect`, `setup`, `dtype`, `case`, `tuner`, …
-    pub place: String,
-    /// The error's text, first line first.
-    pub error: String,
-    /// The case, where there is one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub case: Option<CaseKey>,
-}
-
-/// Body of an `end` event.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct End {
-    /// The exit status that the child is going to return.
-    #[serde(default)]
-    pub status: i32,
-    /// Rows that were measured.
-    #[serde(default)]
-    pub rows: u64,
 }
 
 #[cfg(test)]
