@@ -3,6 +3,8 @@
 //! UTF-8, a header line, `\n`, `.` as the decimal point. A tab, a line end, a carriage return or a backslash in a
 //! field is written `\t`, `\n`, `\r`, `\\`, other control characters as `\u{1b}`; an empty field is an unknown value.
 
+mod table;
+
 use switchback_model::cell::Purpose;
 use switchback_model::conditions::{Conditions, SCRIPT_FIELDS};
 use switchback_model::outcome::{Counts, Ending};
@@ -13,7 +15,8 @@ use switchback_model::verdict::ScreenVerdict;
 use crate::facts::{self, OutputsTally};
 use crate::number::plain;
 use crate::terminal::RunReport;
-use crate::text::printable;
+
+pub(crate) use table::Table;
 
 /// One operator of `screen.tsv`; `before` is side A, `after` side B.
 #[derive(Debug, Clone, PartialEq)]
@@ -390,57 +393,9 @@ fn seconds(value: f64) -> String {
     plain(Some((value * 1000.0).round() / 1000.0))
 }
 
-/// A table in the making: all of its fields are escaped here and nowhere else.
-pub(crate) struct Table {
-    text: String,
-}
-
-impl Table {
-    pub(crate) fn new(header: &[&str]) -> Self {
-        Self { text: header.join("\t") }
-    }
-
-    fn header(&mut self, names: &[&str]) {
-        self.more(names);
-    }
-
-    /// Begins a line.
-    pub(crate) fn row<T: AsRef<str>>(&mut self, fields: impl IntoIterator<Item = T>) {
-        self.text.push('\n');
-        for (index, field) in fields.into_iter().enumerate() {
-            if index > 0 {
-                self.text.push('\t');
-            }
-            self.text.push_str(&escaped(field.as_ref()));
-        }
-    }
-
-    /// Goes on with the line.
-    pub(crate) fn more<T: AsRef<str>>(&mut self, fields: impl IntoIterator<Item = T>) {
-        for field in fields {
-            self.text.push('\t');
-            self.text.push_str(&escaped(field.as_ref()));
-        }
-    }
-
-    pub(crate) fn text(mut self) -> String {
-        self.text.push('\n');
-        self.text
-    }
-}
-
-fn escaped(field: &str) -> String {
-    printable(&field.replace('\\', "\\\\"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_field_cannot_break_its_line() {
-        assert_eq!(escaped("a\tb\nc\rd\\e\u{1b}f"), "a\\tb\\nc\\rd\\\\e\\u{1b}f");
-    }
 
     #[test]
     fn the_plan_counts_all_rounds() {
