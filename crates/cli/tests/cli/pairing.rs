@@ -1,8 +1,9 @@
 //! Duets that are proven, and those that are not, on Triton's own kernels with a driver that launches nothing.
 
 use std::path::Path;
+use std::process::Stdio;
 
-use crate::support::Sandbox;
+use crate::support::{Sandbox, wait_until};
 
 /// Loads the stand-in for the driver into every interpreter that is started.
 const SITE: &str = "import fake_driver\n";
@@ -14,13 +15,19 @@ fn ab(sandbox: &Sandbox, switch: &[&str]) -> Option<serde_json::Value> {
 
 /// As [`ab`], of these operators, with up to three cells on the card at once.
 fn ab_of(sandbox: &Sandbox, operators: &[&str], switch: &[&str]) -> Option<serde_json::Value> {
+    let output = command(sandbox, operators, switch)?.output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    let report = std::fs::read(sandbox.path("out/report.json")).unwrap();
+    Some(serde_json::from_slice(&report).unwrap())
+}
+
+/// The command of [`ab_of`].
+fn command(sandbox: &Sandbox, operators: &[&str], switch: &[&str]) -> Option<std::process::Command> {
     let Some(python) = std::env::var_os("SWITCHBACK_TEST_TRITON_PYTHON") else {
         eprintln!("skipped: `SWITCHBACK_TEST_TRITON_PYTHON` names no interpreter with triton");
         return None;
     };
     std::fs::write(sandbox.path("sitecustomize.py"), SITE).unwrap();
-    let stand_in = Path::new(env!("CARGO_MANIFEST_DIR")).join("../suites/python/tests/fake");
-    let path = format!("{}:{}", stand_in.display(), sandbox.path(".").display());
     let mut arguments = vec!["ab"];
     arguments.extend(operators);
     arguments.extend(["--suite", "triton", "--backend", "cpu", "--rounds", "2", "--cells-per-card", "3"]);
@@ -28,10 +35,14 @@ fn ab_of(sandbox: &Sandbox, operators: &[&str], switch: &[&str]) -> Option<serde
     arguments.extend(["--out", "out", "--python", python.to_str().unwrap()]);
     arguments.extend(switch);
     let mut command = sandbox.command(&arguments);
-    let output = command.env("PYTHONPATH", &path).output().unwrap();
-    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
-    let report = std::fs::read(sandbox.path("out/report.json")).unwrap();
-    Some(serde_json::from_slice(&report).unwrap())
+    command.env("PYTHONPATH", pythonpath(sandbox));
+    Some(command)
+}
+
+/// Where interpreters find the stand-ins.
+fn pythonpath(sandbox: &Sandbox) -> String {
+    let stand_in = Path::new(env!("CARGO_MANIFEST_DIR")).join("../suites/python/tests/fake");
+    format!("{}:{}", stand_in.display(), sandbox.path(".").display())
 }
 
 fn cells(sandbox: &Sandbox) -> Vec<String> {
@@ -143,4 +154,65 @@ fn a_campaign_that_replays_compiles_a_second_time_what_differs() {
         "{outcome}"
     );
     assert!(!sandbox.path("out/cells/softmax/tune_A").exists());
+}
+
+/// The coordinator dies while cells have the card, get ready and wait: all of them end, and nothing that was measured is lost.
+#[test]
+fn a_killed_campaign_of_cells_that_take_turns_goes_on_where_it_was() {
+    let sandbox = Sandbox::new();
+    let operators = ["softmax::float16", "add::float16", "gelu::float16"];
+    let switch = ["--switch", "DISABLE_LLVM_OPT=:1"];
+    let Some(mut command) = command(&sandbox, &operators, &switch) else { return };
+    let mut coordinator = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let ended = || -> Vec<(String, String)> {
+        let mut found = Vec::new();
+        for operator in ["softmax", "add", "gelu"] {
+            let Ok(cells) = std::fs::read_dir(sandbox.path(&format!("out/cells/{operator}"))) else {
+                continue;
+            };
+            for cell in cells.flatten() {
+                for attempt in std::fs::read_dir(cell.path()).unwrap().flatten() {
+                    let Ok(text) = std::fs::read(attempt.path().join("outcome.json")) else { continue };
+                    let outcome: serde_json::Value = serde_json::from_slice(&text).unwrap();
+                    let name = format!("{operator} {}", cell.file_name().to_string_lossy());
+                    found.push((name, outcome["ending"].as_str().unwrap().to_owned()));
+                }
+            }
+        }
+        found
+    };
+    wait_until("a round has begun", || ended().len() >= 7);
+    coordinator.kill().unwrap();
+    coordinator.wait().unwrap();
+    let request = std::fs::read_to_string(sandbox.path("out/campaign.toml")).unwrap();
+    let id =
+        request.lines().find_map(|line| line.strip_prefix("id = ")).unwrap().trim_matches('"').to_owned();
+    wait_until("all cells have ended", || carrying(&id) == 0);
+    let resumed =
+        sandbox.command(&["resume", "out"]).env("PYTHONPATH", pythonpath(&sandbox)).output().unwrap();
+    assert_eq!(resumed.status.code(), Some(0), "{}", String::from_utf8_lossy(&resumed.stderr));
+    let all = ended();
+    let mut completed: Vec<&str> =
+        all.iter().filter(|(_, ending)| ending == "completed").map(|(name, _)| name.as_str()).collect();
+    completed.sort_unstable();
+    let mut once = completed.clone();
+    once.dedup();
+    assert_eq!(completed, once, "what was whole ran again: {all:?}");
+    assert_eq!(completed.len(), 3 * 5, "{all:?}");
+    assert!(all.iter().all(|(_, ending)| ["completed", "interrupted"].contains(&ending.as_str())), "{all:?}");
+    let report = std::fs::read(sandbox.path("out/report.json")).unwrap();
+    let report: serde_json::Value = serde_json::from_slice(&report).unwrap();
+    assert!(report["operators"].as_array().unwrap().iter().all(|it| it["rounds"] == 2), "{report}");
+}
+
+/// Processes that carry a campaign's id and are not zombies.
+fn carrying(id: &str) -> usize {
+    let carries = |environment: Vec<u8>| {
+        environment.split(|byte| *byte == 0).any(|it| it == format!("SWITCHBACK_CAMPAIGN={id}").as_bytes())
+    };
+    std::fs::read_dir("/proc")
+        .unwrap()
+        .flatten()
+        .filter(|entry| std::fs::read(entry.path().join("environ")).is_ok_and(carries))
+        .count()
 }
