@@ -5,6 +5,7 @@
 //! apart that must be (`cell` has the lock, the child takes it). Here is only who may be started when. Invariant: a cell whose
 //! rows are times of the host, or that is measured one process a side, is on its card by itself from start to end.
 
+use procfs::{Current, Meminfo};
 use switchback_model::cell::{CellKey, Purpose};
 use switchback_model::order::{TimerChoice, Turn};
 use switchback_model::side::CellSides;
@@ -15,23 +16,30 @@ use crate::state::State;
 
 /// Cores that a cell keeps busy while it gets ready: one imports, another is left to the driver and to compilers.
 const CORES_A_CELL: usize = 2;
+/// Memory of the host that a cell may come to hold: torch, the library, the driver's own.
+const BYTES_A_CELL: u64 = 4 << 30;
 /// More cells at once gain nothing: on an H200 a FlagGems cell gets ready in 7.5 s and then has the card for 4 s and more.
 const MOST: usize = 8;
 
 /// Benchmark modes whose rows are times of the host: what gets ready beside them would be measured with them.
 const HOST_MODES: [&str; 2] = ["operator", "wrapper"];
 
-/// Most cells on a card at once: what was asked for, else by the cores of this machine.
+/// Most cells on a card at once: what was asked for, else by the cores and the memory that this machine has for each card.
 pub(crate) fn most(request: &Request, cards: usize) -> usize {
     let asked = request.cells_per_card.map(|asked| asked as usize);
     asked.unwrap_or_else(|| {
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        by_cores(cores / cards.max(1))
+        let memory = Meminfo::current().ok().and_then(|it| it.mem_available);
+        by_machine(cores, memory, cards.max(1))
     })
 }
 
-fn by_cores(cores_a_card: usize) -> usize {
-    (cores_a_card / CORES_A_CELL).clamp(1, MOST)
+/// `memory` in bytes; none where that is not known.
+fn by_machine(cores: usize, memory: Option<u64>, cards: usize) -> usize {
+    let by_memory = memory
+        .and_then(|bytes| usize::try_from(bytes / BYTES_A_CELL).ok())
+        .map_or(MOST, |cells| cells / cards);
+    (cores / cards / CORES_A_CELL).min(by_memory).clamp(1, MOST)
 }
 
 /// How a cell shares its card; none if it must be there by itself.
@@ -92,8 +100,14 @@ mod tests {
     }
 
     #[test]
-    fn cores_tell_how_many() {
-        assert_eq!([0, 1, 3, 4, 7, 8, 16, 64].map(by_cores), [1, 1, 1, 2, 3, 4, 8, 8]);
+    fn cores_and_memory_tell_how_many() {
+        assert_eq!(
+            [0, 1, 3, 4, 7, 8, 16, 64].map(|cores| by_machine(cores, None, 1)),
+            [1, 1, 1, 2, 3, 4, 8, 8]
+        );
+        assert_eq!([0, 3, 4, 15, 16, 999].map(|gib| by_machine(16, Some(gib << 30), 1)), [1, 1, 1, 3, 4, 8]);
+        assert_eq!(by_machine(128, Some(560 << 30), 8), 8);
+        assert_eq!(by_machine(128, Some(128 << 30), 8), 4);
         let mut it = request();
         it.cells_per_card = Some(3);
         assert_eq!(most(&it, 8), 3);

@@ -147,7 +147,7 @@ pub struct MeasureArgs {
     #[arg(long, value_name = "N", env = "SWITCHBACK_SEED")]
     pub seed: Option<u64>,
     /// Most cells on a card at once: one measures, others get ready or are screened; 1 for one after the other [default: one
-    /// for two cores that a card has, up to 8].
+    /// for two cores and 4 GiB of memory that the machine has a card, up to 8].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=16), env = "SWITCHBACK_CELLS_PER_CARD")]
     pub cells_per_card: Option<u32>,
     /// Seconds after which a cell is ended.
