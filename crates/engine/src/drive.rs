@@ -116,7 +116,7 @@ impl<'a> Driver<'a> {
     ) -> Self {
         let names: Vec<String> =
             campaign.request.operators.iter().map(|operator| operator.operator.clone()).collect();
-        let most = turns::most(&campaign.request, cards.len());
+        let most = turns::most(&campaign.request, campaign.suite(), cards.len());
         let seats = cards.into_iter().map(|card| Seat::new(card, most)).collect();
         let mut costs = Costs::default();
         for name in &names {
@@ -267,6 +267,10 @@ impl<'a> Driver<'a> {
 
     fn start_what_can(&mut self) -> Result<(), EngineError> {
         for place in 0..self.seats.len() {
+            // Beside a cell that is there by itself nothing is started: nobody has to be asked what it could be.
+            if self.seats[place].running().any(|running| running.turn.is_none()) {
+                continue;
+            }
             for hand in self.seats[place].in_order() {
                 let is_free = self.seats[place].hands[hand].cell.is_none();
                 if !is_free || !self.seats[place].health.is_in_service(Instant::now()) {

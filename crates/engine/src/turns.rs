@@ -25,7 +25,10 @@ const MOST: usize = 8;
 const HOST_MODES: [&str; 2] = ["operator", "wrapper"];
 
 /// Most cells on a card at once: what was asked for, else by the cores and the memory that this machine has for each card.
-pub(crate) fn most(request: &Request, cards: usize) -> usize {
+pub(crate) fn most(request: &Request, suite: &dyn Suite, cards: usize) -> usize {
+    if !suite.takes_turns() {
+        return 1;
+    }
     let asked = request.cells_per_card.map(|asked| asked as usize);
     asked.unwrap_or_else(|| {
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
@@ -110,19 +113,18 @@ mod tests {
         assert_eq!(by_machine(128, Some(128 << 30), 8), 4);
         let mut it = request();
         it.cells_per_card = Some(3);
-        assert_eq!(most(&it, 8), 3);
+        assert_eq!(most(&it, suite("triton").as_ref(), 8), 3);
+        assert_eq!(most(&it, suite("command").as_ref(), 8), 1);
+    }
+
+    fn suite(name: &str) -> Box<dyn Suite> {
+        let options =
+            switchback_suites::suite::SuiteOptions { command: vec!["x".into()], ..Default::default() };
+        registry::suite(name, &options, std::path::Path::new("x")).unwrap()
     }
 
     #[test]
     fn what_times_the_host_or_one_side_is_by_itself() {
-        let suite = |name: &str| {
-            registry::suite(
-                name,
-                &switchback_suites::suite::SuiteOptions::default(),
-                std::path::Path::new("x"),
-            )
-            .unwrap()
-        };
         let (triton, cpu) = (suite("triton"), suite("cpu"));
         let cell = |purpose: &str| CellKey { operator: "add".into(), purpose: purpose.parse().unwrap() };
         let mut it = request();
