@@ -5,11 +5,11 @@ the side's own screening cell; here is proven only what this process alone can s
 tensors and the same seeds; a case that fails on one side is measured on neither.
 """
 
+from .calls import resetter
 from .compare import ComparedOutputs, Snapshot
 from .duet_timer import DuetTimer
 from .outputs import seed_all, seed_of, tensors_in
 from .protocol import error_text
-from .timer import resetter
 
 
 class Duet:

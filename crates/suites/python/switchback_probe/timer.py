@@ -1,19 +1,16 @@
 """Times a case: gated, by graph replay, or with the benchmark's own event timing.
 
-Leaves the gate to `gate`, how many samples are enough to `sampling`, and the judging to the reader: all samples are
-kept in the order taken. Invariants: every result names the timer that really timed it, and why it is not the one asked
-for; the tuners' benchmarking never comes here.
+Leaves what is done around a call to `calls`, the gate to `gate`, how many samples are enough to `sampling`, and the
+judging to the reader: all samples are kept in the order taken. Invariants: every result names the timer that really
+timed it, and why it is not the one asked for; the tuners' benchmarking never comes here.
 """
 
 import gc
 import statistics
-import time
 
-from . import compat, sustained
-from . import gate as gates
-from .driver_memory import DriverMemory
-from .flush import Flush
-from .gate import Gate, GateOpen
+from . import sustained
+from .calls import Calls, no_reset, resetter
+from .gate import GateOpen
 from .protocol import error_text, say
 from .rows import label
 from .sampling import Sampling
@@ -23,10 +20,6 @@ HOST_SHARE = 0.7
 """A direct row is host-bound if the host needs this share of the measured time for the call alone, unless the call is
 queued whole while the card still clears its cache. The rest are the events' own calls."""
 MOST_SAMPLES = 20_000
-AGREEMENT = 0.02
-"""Warm-up ends when the shortest calls of two windows differ by no more than this share."""
-WINDOW = 4
-"""Groups of calls in a window of the warm-up."""
 
 
 class Timed:
@@ -60,42 +53,12 @@ class CaptureFailed(RuntimeError):
         self.kind = kind
 
 
-class Timer:
+class Timer(Calls):
     """The timers of one process."""
 
     def __init__(self, session):
-        self.session = session
+        super().__init__(session)
         self.poisoned = None
-        self._flush = None
-        self._memory = None
-
-    @property
-    def measure(self):
-        """How to measure."""
-        return self.session.order.measure
-
-    @property
-    def interface(self):
-        """`torch.cuda` or its like."""
-        return compat.device_interface(self.session.triton)
-
-    def gate_fault(self):
-        """Why this back end cannot gate, None if it can."""
-        return gates.fault(self.session.triton, self.interface)
-
-    def new_gate(self):
-        """A gate for the next case, measured at the clock of now."""
-        found = Gate(self.interface, self.flush, self.buffer().buffer)
-        found.calibrate()
-        return found
-
-    def meter(self):
-        """A meter of the card's clock, None where there is none."""
-        if not hasattr(self.interface, "_sleep"):
-            return None
-        found = gates.Cycles(self.interface)
-        found.calibrate()
-        return found
 
     def time(self, case, operator, call, original, grad_to_none=None):
         """Time a case with the timer that was asked for, or the next one that works."""
@@ -130,29 +93,6 @@ class Timer:
         timed = self.direct(call, original, grad_to_none)
         timed.reason = reason
         return timed
-
-    def prepare(self):
-        """Flush once before a process's first case is timed.
-
-        The first flush allocates its buffer and loads its kernel: milliseconds that would be taken from the case's
-        budget, or for the length of its calls.
-        """
-        if self._flush is None:
-            self.flush()
-            self.interface.synchronize()
-
-    def memory(self):
-        """The card's memory past torch."""
-        if self._memory is None:
-            self._memory = DriverMemory(self.session.triton, self.interface)
-        return self._memory
-
-    def buffer(self):
-        """What clears the cache, made when it is first needed."""
-        if self._flush is None:
-            self._flush = Flush(self.session.triton, self.memory())
-            self.session.events.capability("flush", True, self._flush.detail)
-        return self._flush
 
     # Direct.
 
@@ -231,10 +171,6 @@ class Timer:
         found.standard_error_pct = sampling.standard_error_pct
         return found
 
-    def ungated(self, call, reset, length):
-        """A block of calls with nothing to wait behind, read."""
-        return gates.queue(self.interface, call, reset, self.flush, length, ask=False).read()
-
     def sustained(self, call, reset):
         """The calls of turns in which the card settles."""
         self.warm_up(call, reset)
@@ -250,10 +186,6 @@ class Timer:
         known = [turn.clock_mhz for turn in turns if turn.clock_mhz is not None]
         found.clock_mhz, found.regime = (statistics.median(known) if known else None), "sustained"
         return found
-
-    def estimate_us(self, call, reset):
-        """A first guess of a call's time on the card: the median of a few."""
-        return statistics.median(self.ungated(call, reset, 3).times)
 
     # Graph.
 
@@ -371,50 +303,6 @@ class Timer:
             raise error
         return f"{error.kind}: {str(error).splitlines()[0]}"
 
-    # Parts.
-
-    def flush(self):
-        """Clear the L2 cache, unless it is to stay warm."""
-        if self.measure.cache_state != "warm":
-            self.buffer()()
-
-    def warm_up(self, call, reset, warmup_ms=None):
-        """Call until a call's time has settled, at most for `warmup_ms` of wall clock (the order's by default).
-
-        Settled: the shortest groups of two windows in a row agree. What interrupts a group only makes it longer.
-        """
-        warmup_ms = self.measure.warmup_ms if warmup_ms is None else warmup_ms
-        began, before, size = time.monotonic(), None, 1
-        while True:
-            shortest = None
-            for _ in range(WINDOW):
-                group = time.perf_counter()
-                for _ in range(size):
-                    reset()
-                    call()
-                self.interface.synchronize()
-                took = time.perf_counter() - group
-                shortest = took if shortest is None else min(shortest, took)
-                if (time.monotonic() - began) * 1000.0 >= warmup_ms:
-                    return
-            if before is not None and abs(shortest - before) <= AGREEMENT * before:
-                return
-            # Calls of which many fit into the time are grouped, so that waiting for them is not what is looked at.
-            before, size = (shortest, size) if size > 1 or shortest * 300.0 > warmup_ms else (None, 3)
-
-    def host_us(self, call, reset=lambda: None):
-        """Microseconds that the host needs to queue a call on an idle card: the median of five, of fewer long ones."""
-        times, first = [], time.perf_counter()
-        # Long calls are not called five times for it.
-        while len(times) < 5 and (not times or time.perf_counter() - first < 0.1):
-            reset()
-            self.interface.synchronize()
-            began = time.perf_counter()
-            call()
-            times.append((time.perf_counter() - began) * 1e6)
-        self.interface.synchronize()
-        return statistics.median(times)
-
     def _count(self, call, reset):
         start, end = self._event(), self._event()
         start.record()
@@ -425,9 +313,6 @@ class Timer:
         self.interface.synchronize()
         estimate_ms = max(start.elapsed_time(end) / 5.0, 1e-3)
         return min(MOST_SAMPLES, max(3, int(self.measure.sample_ms / estimate_ms)))
-
-    def _event(self):
-        return self.interface.Event(enable_timing=True)
 
 
 class without_gc:
@@ -447,18 +332,3 @@ def worse(kind, other):
     """The farther-reaching of two classes."""
     order = ("recoverable", "poisoned", "fatal")
     return max(kind, other, key=order.index)
-
-
-def no_reset():
-    """A replay leaves nothing to forget."""
-
-
-def resetter(grad_to_none):
-    """What `do_bench` does before each call: gradients are forgotten, not added up."""
-    tensors = list(grad_to_none or [])
-
-    def reset():
-        for tensor in tensors:
-            tensor.grad = None
-
-    return reset
