@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use switchback_model::cell::CellKey;
+use switchback_model::event::EventBody;
 use switchback_model::exit_code::ExitCode;
 use switchback_model::order::Turn;
 use switchback_model::outcome::{DeviceFault, Ending, Outcome};
@@ -65,6 +66,10 @@ impl Campaign {
     }
 }
 
+fn is_turn(body: &EventBody) -> bool {
+    matches!(body, EventBody::Turn(_))
+}
+
 /// A cell that may be started.
 struct Next {
     block: Block,
@@ -104,6 +109,8 @@ struct Driver<'a> {
     /// Cells that are needed in all, as far as it is known.
     total: usize,
     asked: usize,
+    /// True once the time budget is used up.
+    is_out_of_time: bool,
 }
 
 impl<'a> Driver<'a> {
@@ -140,6 +147,7 @@ impl<'a> Driver<'a> {
             done,
             total: 0,
             asked: 0,
+            is_out_of_time: false,
         };
         it.reopen_all();
         it
@@ -153,6 +161,9 @@ impl<'a> Driver<'a> {
                 .request
                 .time_budget_s
                 .is_some_and(|budget_s| self.start.elapsed().as_secs_f64() >= budget_s);
+            if out_of_time && !std::mem::replace(&mut self.is_out_of_time, out_of_time) {
+                self.stop_what_waits();
+            }
             let is_time = self.pulled.is_none_or(|pulled| pulled.elapsed() >= ASK_AGAIN);
             if self.asked == 0 && !out_of_time && is_time {
                 self.start_what_can()?;
@@ -182,6 +193,17 @@ impl<'a> Driver<'a> {
         if count >= 2 && self.asked < 2 {
             self.asked = 2;
             self.executor.kill();
+        }
+    }
+
+    /// No further cell begins on a card: those that were started and wait for their turn would, one after another.
+    fn stop_what_waits(&mut self) {
+        let has_its_turn = |cell: &RunningCell| {
+            let told = || cell.attempt.events().is_ok_and(|log| log.bodies().any(is_turn));
+            cell.turn.is_none() || told()
+        };
+        for started in self.seats.iter().flat_map(|seat| seat.waiting(has_its_turn)) {
+            self.executor.stop_one(started);
         }
     }
 
@@ -266,6 +288,8 @@ impl<'a> Driver<'a> {
     }
 
     fn start_what_can(&mut self) -> Result<(), EngineError> {
+        let now = Instant::now();
+        self.seats.iter_mut().filter(|seat| !seat.health.is_in_service(now)).for_each(Seat::put_down);
         for place in 0..self.seats.len() {
             // Beside a cell that is there by itself nothing is started: nobody has to be asked what it could be.
             if self.seats[place].running().any(|running| running.turn.is_none()) {
@@ -351,17 +375,12 @@ impl<'a> Driver<'a> {
                 }
             })
             .collect();
+        let now = Instant::now();
+        let block_s = |block: &Block| expected.block_s(&self.names[block.operator], block.part);
         let busy_s: Vec<Option<f64>> = self
             .seats
             .iter()
-            .map(|seat| {
-                // What is overdue takes as long again as it is overdue: a cell that hangs does not hold others up.
-                let left_s = |block: &Block| {
-                    let all_s = expected.block_s(&self.names[block.operator], block.part);
-                    (all_s - block.begun.elapsed().as_secs_f64()).abs()
-                };
-                seat.health.is_in_service(Instant::now()).then(|| seat.blocks().map(left_s).sum())
-            })
+            .map(|seat| seat.health.is_in_service(now).then(|| seat.left_s(now, block_s)))
             .collect();
         let (block, left_s) = next_block(&work, &busy_s, !self.campaign.request.fixed, place);
         self.observer.remaining(left_s);
@@ -414,7 +433,7 @@ impl<'a> Driver<'a> {
     /// Takes note of a cell that has ended.
     fn ended(&mut self, started: Started) -> Result<(), EngineError> {
         self.pulled = None;
-        let Some((place, hand, RunningCell { cell, attempt, .. })) = self.take(started) else {
+        let Some((place, hand, RunningCell { cell, attempt, begun, .. })) = self.take(started) else {
             return Ok(());
         };
         self.campaign.state.refresh(&self.campaign.dir, &cell)?;
@@ -437,9 +456,9 @@ impl<'a> Driver<'a> {
                 self.observer.note(&format!("{cell}: {reason}"));
                 self.seats[place].hands[hand].block = None;
                 let out = if fault == Some(DeviceFault::Lost) {
-                    self.lost(place, &reason)
+                    self.lost(place, &reason, begun)
                 } else {
-                    self.seats[place].health.not_started(&reason, Instant::now())
+                    self.seats[place].health.not_started(&reason, begun, Instant::now())
                 };
                 self.say_out(place, out);
             }
@@ -450,7 +469,7 @@ impl<'a> Driver<'a> {
                         "failed beside other cells on its card, which may be why; tried again by itself";
                     self.observer.note(&format!("{cell}: {reason}"));
                 }
-                self.note_health(place, hand, &cell, outcome.as_ref());
+                self.note_health((place, hand), begun, &cell, outcome.as_ref());
                 if !matches!(self.campaign.state.standing(&cell.operator, cell.purpose), Standing::Open) {
                     self.done += 1;
                 }
@@ -496,16 +515,22 @@ impl<'a> Driver<'a> {
     }
 
     /// What a cell that ran tells of the cards that it ran on.
-    fn note_health(&mut self, place: usize, hand: usize, cell: &CellKey, outcome: Option<&Outcome>) {
+    fn note_health(
+        &mut self,
+        (place, hand): (usize, usize),
+        begun: Instant,
+        cell: &CellKey,
+        outcome: Option<&Outcome>,
+    ) {
         match outcome.and_then(|outcome| outcome.device_fault) {
-            None => self.seats[place].health.ran(),
+            None => self.seats[place].health.ran(begun),
             fault => {
                 let reason = outcome.map(|outcome| outcome.reason.clone()).unwrap_or_default();
                 self.observer.note(&format!("{cell}: {reason}"));
                 // It is tried again, and elsewhere if there is elsewhere.
                 self.seats[place].hands[hand].block = None;
                 if fault == Some(DeviceFault::Lost) {
-                    let out = self.lost(place, &reason);
+                    let out = self.lost(place, &reason, begun);
                     self.say_out(place, out);
                 }
             }
@@ -519,11 +544,11 @@ impl<'a> Driver<'a> {
         }
     }
 
-    /// A cell found its card lost: the card is looked for.
-    fn lost(&mut self, place: usize, reason: &str) -> Option<String> {
+    /// A cell that began then found its card lost: the card is looked for.
+    fn lost(&mut self, place: usize, reason: &str, begun: Instant) -> Option<String> {
         let seat = &mut self.seats[place];
         let is_listed = crate::cards::is_listed(self.campaign.backend, &seat.card.card);
-        seat.health.lost(reason, is_listed)
+        seat.health.lost(reason, is_listed, begun, Instant::now())
     }
 
     /// Processes of others on a card are said once, whatever their number.
@@ -542,3 +567,6 @@ impl<'a> Driver<'a> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

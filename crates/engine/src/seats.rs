@@ -66,6 +66,31 @@ impl Seat {
         self.hands.iter().filter_map(|hand| hand.block.as_ref())
     }
 
+    /// Takes from hands that have no cell the blocks that they carry: a card that gets no more cells keeps none from others.
+    pub(crate) fn put_down(&mut self) {
+        for hand in self.hands.iter_mut().filter(|hand| hand.cell.is_none()) {
+            hand.block = None;
+        }
+    }
+
+    /// Cells that have done nothing on it so far: those whose turn has not come. Where nobody has the card, the one that was
+    /// started first is about to.
+    pub(crate) fn waiting(&self, has_its_turn: impl Fn(&RunningCell) -> bool) -> Vec<Started> {
+        let (at_work, mut waiting): (Vec<&RunningCell>, Vec<&RunningCell>) =
+            self.running().partition(|cell| has_its_turn(cell));
+        waiting.sort_by_key(|cell| cell.begun);
+        waiting.into_iter().skip(usize::from(at_work.is_empty())).map(|cell| cell.started).collect()
+    }
+
+    /// Seconds that its blocks will still take, by what each is expected to take of the card. They share its time, so each
+    /// gets on by a part of what has passed; one that is overdue takes as long again as it is overdue: a cell that hangs does not
+    /// hold others up.
+    pub(crate) fn left_s(&self, now: Instant, expected_s: impl Fn(&Block) -> f64) -> f64 {
+        let count = f64::from(u32::try_from(self.blocks().count()).unwrap_or(u32::MAX));
+        let passed_s = |block: &Block| now.saturating_duration_since(block.begun).as_secs_f64();
+        self.blocks().map(|block| (expected_s(block) - passed_s(block) / count).abs()).sum()
+    }
+
     /// Its hands, those first that have had their block longest; those without one last.
     pub(crate) fn in_order(&self) -> Vec<usize> {
         let mut order: Vec<usize> = (0..self.hands.len()).collect();
@@ -74,5 +99,35 @@ impl Seat {
             (begun.is_none(), begun)
         });
         order
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use switchback_model::card::Card;
+
+    fn seat(begun: &[Instant]) -> Seat {
+        let card = Card { backend: "cpu".into(), index: "0".into(), uuid: None, name: None };
+        let mut it = Seat::new(RequestCard { card, facts: std::collections::BTreeMap::new() }, 4);
+        for (hand, begun) in it.hands.iter_mut().zip(begun) {
+            hand.block = Some(Block { operator: 0, part: Part::Prepare, begun: *begun });
+        }
+        it
+    }
+
+    #[test]
+    fn blocks_of_one_card_share_the_time_that_passes() {
+        let first = Instant::now();
+        let left_s = |seat: &Seat, after_s| seat.left_s(first + Duration::from_secs(after_s), |_| 60.0);
+        assert!(left_s(&seat(&[]), 0).abs() < 1e-9);
+        let (one, four) = (seat(&[first]), seat(&[first; 4]));
+        let near = |found: f64, wanted: f64| assert!((found - wanted).abs() < 1e-6, "{found}, {wanted}");
+        near(left_s(&one, 20), 40.0);
+        near(left_s(&one, 90), 30.0);
+        near(left_s(&four, 120), 120.0);
+        near(left_s(&four, 239), 1.0);
     }
 }

@@ -92,6 +92,12 @@ impl Executor for LocalExecutor {
         Ok(Some(started))
     }
 
+    fn stop_one(&mut self, started: Started) {
+        if let Some(supervisor) = self.running.get(&started) {
+            let _ = kill_process(Pid::from_child(&supervisor.child), Signal::TERM);
+        }
+    }
+
     fn stop(&mut self) {
         for supervisor in self.running.values() {
             let _ = kill_process(Pid::from_child(&supervisor.child), Signal::TERM);

@@ -54,6 +54,9 @@ pub trait Executor {
     /// A supervisor could not be waited for.
     fn wait(&mut self, limit: Duration) -> Result<Option<Started>, std::io::Error>;
 
+    /// Asks one supervisor to end its cell cleanly.
+    fn stop_one(&mut self, started: Started);
+
     /// Asks all supervisors to end their cells cleanly.
     fn stop(&mut self);
 
