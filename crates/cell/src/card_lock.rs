@@ -11,7 +11,7 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rustix::fs::OFlags;
+use rustix::fs::{OFlags, Timespec, Timestamps, UTIME_NOW, futimens};
 use switchback_model::card::Card;
 use switchback_store::path_name::path_name;
 
@@ -143,12 +143,18 @@ impl Drop for CardLock {
 
 /// The file that cells of one campaign lock in turn, made if it is not there.
 ///
+/// Nobody writes into it, so it is given the time of now: what cleans up `/tmp` would take it away for its age, and cells that
+/// hold the old one and a new one would measure at once.
+///
 /// # Errors
 /// The folder cannot be used.
 pub(crate) fn turn_file(folder: &Path, card: &Card) -> Result<PathBuf, LockError> {
     let path = folder.join(path_name(&card.lock_name()) + ".turn");
     let unusable = |source| LockError::Unusable { card: card.lock_name(), path: path.clone(), source };
-    make_folder(folder).and_then(|()| open(&path)).map_err(unusable)?;
+    let file = make_folder(folder).and_then(|()| open(&path)).map_err(unusable)?;
+    let now = || Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
+    // Another user's that is for reading only is that user's to keep.
+    let _ = futimens(&file, &Timestamps { last_access: now(), last_modification: now() });
     Ok(path)
 }
 
@@ -257,6 +263,22 @@ mod tests {
         let files: Vec<PathBuf> = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
         assert_eq!(files.len(), 1, "a name from outside leaves the folder");
         assert_eq!(mode(&files[0]), 0o666);
+    }
+
+    #[test]
+    fn the_file_of_the_turn_does_not_grow_old() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = turn_file(folder.path(), &card("GPU-1")).unwrap();
+        let long_ago = std::time::SystemTime::now() - Duration::from_secs(30 * 86_400);
+        let times = fs::FileTimes::new().set_accessed(long_ago).set_modified(long_ago);
+        File::open(&path).unwrap().set_times(times).unwrap();
+        let ages = |path: &Path| {
+            let it = fs::metadata(path).unwrap();
+            [it.accessed(), it.modified()].map(|time| time.unwrap().elapsed().unwrap_or_default())
+        };
+        assert!(ages(&path).iter().all(|age| *age > Duration::from_secs(86_400)));
+        assert_eq!(turn_file(folder.path(), &card("GPU-1")).unwrap(), path);
+        assert!(ages(&path).iter().all(|age| *age < Duration::from_secs(3600)));
     }
 
     #[test]

@@ -3,8 +3,8 @@
 //! Keeps two invariants: `outcome.json` is written by nobody else and last, when nothing of the cell runs any more; and
 //! the card's lock is held from before the child starts until then.
 
-use std::collections::BTreeMap;
-use std::ffi::OsStr;
+use std::collections::{BTreeMap, HashMap};
+use std::ffi::{OsStr, OsString};
 use std::io::Write;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
@@ -14,6 +14,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use procfs::process::Process;
+use procfs::{ProcError, ProcResult};
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 use switchback_device::Backend;
 use switchback_device::occupancy::{ComputeProcess, Hindrance, compute_processes, hindrance};
@@ -241,7 +242,7 @@ impl Attempt<'_> {
             started_utc: self.started_utc.clone(),
             started_s: self.started_s,
             elapsed_s: monotonic_s() - self.started_s,
-            turn_s: self.order.turn.and_then(|_| Some(fold::turn(&events)? - self.started_s)),
+            turn_s: None,
             shared: self.order.turn == Some(Turn::Shared),
             boot_id: host::boot_id().into(),
             card: self.order.card.clone(),
@@ -252,6 +253,10 @@ impl Attempt<'_> {
             foreign: Vec::new(),
             telemetry: None,
         };
+        outcome.turn_s = self
+            .order
+            .turn
+            .map(|_| fold::turn(&events).map_or(outcome.elapsed_s, |turn_s| turn_s - self.started_s));
         let mut own = BTreeMap::from([
             ("host".to_owned(), host::name()),
             ("kernel".to_owned(), host::kernel()),
@@ -294,14 +299,10 @@ impl Attempt<'_> {
     /// Processes on the card that are none of this campaign's.
     fn others(&self, in_company: bool) -> Vec<ComputeProcess> {
         let processes = compute_processes(&self.order.card).unwrap_or_default();
-        let is_other =
-            |it: &ComputeProcess| match Process::new(it.pid.cast_signed()).and_then(|it| it.environ()) {
-                Ok(environment) => environment
-                    .get(OsStr::new(environment::CAMPAIGN))
-                    .is_none_or(|id| id.as_encoded_bytes() != self.order.campaign.as_bytes()),
-                // Within a container the driver's ids name nobody here: in company it is as likely one of ours.
-                Err(_) => !in_company,
-            };
+        let is_other = |it: &ComputeProcess| {
+            let environment = Process::new(it.pid.cast_signed()).and_then(|it| it.environ());
+            is_other(environment, &self.order.campaign, in_company)
+        };
         processes.into_iter().filter(is_other).collect()
     }
 
@@ -362,6 +363,20 @@ impl Attempt<'_> {
         [DeviceFault::Lost, DeviceFault::Poisoned]
             .into_iter()
             .find(|fault| faults.contains(fault) && !(has_rows && *fault == DeviceFault::Poisoned))
+    }
+}
+
+/// True if a process on the card is none of the campaign's, by what can be seen of its environment.
+fn is_other(environment: ProcResult<HashMap<OsString, OsString>>, campaign: &str, in_company: bool) -> bool {
+    match environment {
+        Ok(environment) if !environment.is_empty() => environment
+            .get(OsStr::new(environment::CAMPAIGN))
+            .is_none_or(|id| id.as_encoded_bytes() != campaign.as_bytes()),
+        // Another user's: the campaign's are all of one.
+        Err(ProcError::PermissionDenied(_)) => true,
+        // Within a container the driver's ids name nobody here, and of one that is ending the environment is gone before
+        // the driver has let go of it: in company it is as likely one of ours.
+        Ok(_) | Err(_) => !in_company,
     }
 }
 
@@ -491,6 +506,21 @@ mod tests {
             death(137 << 8).words().unwrap(),
             "killed by SIGKILL below a wrapper, possibly for want of memory"
         );
+    }
+
+    #[test]
+    fn a_process_that_is_ending_is_not_taken_for_another_s_and_another_user_s_is() {
+        let of = |id: &str| Ok(HashMap::from([(OsString::from(environment::CAMPAIGN), OsString::from(id))]));
+        for in_company in [false, true] {
+            assert!(!is_other(of("one"), "one", in_company));
+            assert!(is_other(of("two"), "one", in_company));
+            let without = HashMap::from([("PATH".into(), "/bin".into())]);
+            assert!(is_other(Ok(without), "one", in_company));
+            assert!(is_other(Err(ProcError::PermissionDenied(None)), "one", in_company));
+            // Alone on the card there is nobody of ours that it could be.
+            assert_eq!(is_other(Ok(HashMap::new()), "one", in_company), !in_company);
+            assert_eq!(is_other(Err(ProcError::NotFound(None)), "one", in_company), !in_company);
+        }
     }
 
     #[test]

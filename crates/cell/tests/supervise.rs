@@ -370,7 +370,12 @@ fn a_child_that_never_gets_ready_has_its_time_and_no_more() {
     let mut cell = Cell::script("sleep 1000").timeout_s(0.3);
     cell.order.turn = Some(Turn::Shared);
     assert_eq!(cell.run(), 124);
-    assert_eq!(cell.outcome().turn_s, None);
+    let outcome = cell.outcome();
+    assert_eq!(
+        (outcome.turn_s, outcome.card_s()),
+        (Some(outcome.elapsed_s), 0.0),
+        "it had nothing of the card"
+    );
 }
 
 #[test]

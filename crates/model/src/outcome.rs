@@ -53,7 +53,7 @@ pub struct Outcome {
     pub started_s: f64,
     /// Seconds from start to the end of the whole group.
     pub elapsed_s: f64,
-    /// Seconds from the start until its turn on the card came; none where its order had no turn, or it never came.
+    /// Seconds from the start until its turn on the card came, all of them if it never did; none where its order had no turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn_s: Option<f64>,
     /// True if it may have had other cells of its campaign beside it on the card (a shared turn).
