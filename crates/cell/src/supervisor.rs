@@ -141,8 +141,8 @@ fn run(order_path: &Path, settings: &Settings) -> Result<Outcome, CellError> {
             order.campaign,
             attempt.started_utc
         ),
-        // A copy of the campaign has its id as well, and another folder.
-        shared_by: order.turn.map(|_| format!("campaign `{}`, `{}`", order.campaign, order.ir_dir.display())),
+        // A copy of the campaign has its id as well, and another folder. Escaped, for it is compared as one line.
+        shared_by: order.turn.map(|_| format!("campaign `{}`, {:?}", order.campaign, order.ir_dir)),
     };
     match CardLock::take(&settings.lock_dir, &attempt.order.card, &holder) {
         Err(error) => attempt.finish(Err(NotStarted { reason: error.to_string(), fault: None })),

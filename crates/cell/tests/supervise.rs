@@ -319,7 +319,7 @@ fn cells_of_one_campaign_take_turns_on_a_card_and_another_campaign_s_is_refused(
     let with_turn = |mode: &str, turn| {
         let mut cell = Cell::script(&script.replace("MODE", mode));
         cell.order.turn = Some(turn);
-        cell.order.ir_dir = "/campaign/ir".into();
+        cell.order.ir_dir = "/a\ncampaign/ir".into();
         cell
     };
     let first = with_turn("-x", Turn::Alone);

@@ -205,7 +205,7 @@ impl Request {
 
     /// The first field in which a repeated command line asks for something else than this request.
     ///
-    /// Fields of the occasion (id, time, card, facts, time budget) are not the request's.
+    /// Fields of the occasion (id, time, card, facts, time budget, how many cells a card has at once) are not the request's.
     #[must_use]
     pub fn difference(&self, other: &Self) -> Option<(String, String, String)> {
         let comparable = |request: &Self| {
@@ -220,6 +220,7 @@ impl Request {
                     "facts",
                     "takes_dtypes",
                     "time_budget_s",
+                    "cells_per_card",
                     "allowed",
                     "seed",
                 ] {
@@ -320,6 +321,8 @@ pub(crate) mod tests {
     fn another_request_is_told_by_its_field() {
         let (it, mut other) = (request(), request());
         other.id = "y".into();
+        // A campaign may go on where there is less memory, or more cores.
+        other.cells_per_card = Some(2);
         assert_eq!(it.difference(&other), None);
         other.measure.sample_ms = 20.0;
         assert_eq!(it.difference(&other), Some(("measure.sample_ms".into(), "10.0".into(), "20.0".into())));

@@ -55,7 +55,8 @@ impl Prepared {
                 return Err(EngineError::OtherRequest { path: root, field, there, here });
             }
             let cards = self.request.cards();
-            let request = Request { time_budget_s: self.request.time_budget_s, ..there };
+            let cells_per_card = self.request.cells_per_card.or(there.cells_per_card);
+            let request = Request { time_budget_s: self.request.time_budget_s, cells_per_card, ..there };
             dir.make_folders()?;
             let mut campaign = Campaign::open(dir, request, self.suite, self.backend, Aim::GoOn)?;
             campaign.use_cards(cards);
