@@ -153,12 +153,18 @@ mod tests {
                 ..it
             })
         };
+        // All rows are there, but the outputs of a case could not be kept.
+        let with_error_of = |it: &Option<Outcome>| {
+            let it = it.clone().unwrap();
+            Some(Outcome { counts: switchback_model::outcome::Counts { errors: 1, ..it.counts }, ..it })
+        };
         let cell = CellKey { operator: "add".into(), purpose: "screen_A".parse().unwrap() };
         let is_open =
             |it: &State| matches!(it.standing(&cell.operator, cell.purpose), crate::state::Standing::Open);
         let good = state(&[("screen_A", vec![of_outcome(3, 0)])]);
         assert!(!is_open(&good) && !good.failed_in_company(&cell));
-        for bad in [of_outcome(2, 1), of_outcome(0, 0)] {
+        let with_error = with_error_of(&of_outcome(3, 0));
+        for bad in [of_outcome(2, 1), of_outcome(0, 0), with_error] {
             let once = state(&[("screen_A", vec![bad.clone()])]);
             assert!(is_open(&once) && once.failed_in_company(&cell));
             let by_itself = Some(Outcome { shared: false, ..bad.clone().unwrap() });

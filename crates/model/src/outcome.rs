@@ -91,13 +91,14 @@ impl Outcome {
         self.elapsed_s - self.turn_s.unwrap_or(0.0)
     }
 
-    /// True if it failed, or a case of it did, where other cells used the card at the same time: that may be their doing (its
-    /// memory above all), so it says nothing of the operator.
+    /// True if it failed, a case of it did, or it told an error beside them (outputs that it could not keep), where other cells used
+    /// the card at the same time: that may be their doing (its memory above all), so it says nothing of the operator.
     #[must_use]
     pub fn failed_in_company(&self) -> bool {
         let by_itself =
             matches!(self.ending, Ending::Completed | Ending::Failed | Ending::Crashed | Ending::Timeout);
-        let is_clean = self.ending == Ending::Completed && self.counts.failed == 0 && self.counts.success > 0;
+        let Counts { success, failed, errors, .. } = self.counts;
+        let is_clean = self.ending == Ending::Completed && success > 0 && failed == 0 && errors == 0;
         self.shared && by_itself && !is_clean
     }
 

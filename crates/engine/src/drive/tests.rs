@@ -23,12 +23,14 @@ use crate::prepare;
 use crate::request::tests::request;
 use crate::request::{Goal, Request};
 
+/// Says which of those that run ends next, by its place, and how; none to let time pass.
+type Says<'a> = dyn FnMut(&[(Started, Order)]) -> Option<(usize, End)> + 'a;
+
 /// Cells that run, in the order in which they were started; what ends, and how, is a test's to say.
 struct Cells<'a> {
     running: Vec<(Started, Order)>,
     stopped: VecDeque<Started>,
-    /// The place among those that run of the one that ends next, and how; none to let time pass.
-    next: Box<dyn FnMut(&[(Started, Order)]) -> Option<(usize, End)> + 'a>,
+    next: Box<Says<'a>>,
     started: u64,
     /// Card and cell of all that were started.
     all: Vec<(String, String)>,
