@@ -54,11 +54,8 @@ pub fn write(
     let recording = recording(campaign, request, state, &cell.operator);
     let measure = measure(request, suite, backend, cell, recording.clone());
     let sides = cell.purpose.sides();
-    let cache_dir = campaign
-        .cache_dir()
-        .join(path_name(&card.card.lock_name()))
-        .join(path_name(&cell.operator))
-        .join(cache_name(cell.purpose));
+    let caches = campaign.cache_dir().join(path_name(&card.card.lock_name())).join(path_name(&cell.operator));
+    let cache_dir = caches.join(cache_name(cell.purpose));
     std::fs::create_dir_all(&cache_dir).map_err(|source| StoreError::Io {
         action: "create",
         path: cache_dir.clone(),
@@ -106,6 +103,13 @@ pub fn write(
         measure,
         timeout_s: request.cell_timeout_s,
         card: card.card.clone(),
+        compiled: match sides {
+            CellSides::Both => Side::BOTH
+                .into_iter()
+                .map(|side| (side, caches.join(cache_name(Purpose::Screen(side)))))
+                .collect(),
+            CellSides::A | CellSides::B => BTreeMap::new(),
+        },
         turn,
     };
     attempt.write_order(&order)?;

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::card::Card;
 use crate::cell::Purpose;
 use crate::operator::OperatorSpec;
+use crate::side::Side;
 use crate::switch::{Switch, Variables};
 
 /// One attempt's order.
@@ -39,6 +40,10 @@ pub struct Order {
     pub timeout_s: f64,
     /// The card.
     pub card: Card,
+    /// Cache folders of the cells that had one side alone on this card: a cell of both sides may begin with what they
+    /// compiled. Empty for all others.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub compiled: BTreeMap<Side, PathBuf>,
     /// How it shares the card with other cells of its campaign; none if it is there by itself from start to end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<Turn>,

@@ -65,6 +65,8 @@ class Order:
         self.ir_dir = str(fields.get("ir_dir") or os.path.join(self.attempt_dir, "ir"))
         self.measure = Measure(fields.get("measure") or {})
         self.conditions = dict(fields.get("conditions") or {})
+        self.compiled = dict(fields.get("compiled") or {})
+        """Cache folders by side, `A` and `B`, of the cells that had that side alone."""
         self.turn = fields.get("turn")
         """How the cell shares its card, `alone` or `shared`; None where it has it from start to end."""
         self.sides = sides_of(self.purpose)

@@ -93,6 +93,18 @@ class Session:
                 self.finish_with_error("duet", text)
                 raise OrderError(text) from error
             self.events.capability("duet", True, f"{count} functions so far, and each that is made")
+            self._warm()
+
+    def _warm(self):
+        """Take over what cells of one side compiled on this card; without it everything is compiled here."""
+        try:
+            found = self.sides.warm(self.order.compiled)
+        except Exception as error:
+            self.events.capability("compiled_before", False, error)
+            return
+        if found:
+            counts = ", ".join(f"{count} of side {side}" for side, count in sorted(found.items()))
+            self.events.capability("compiled_before", True, f"kernels that cells of one side compiled: {counts}")
 
     def start(self, library=None):
         """Write the `start` event and load or begin a recording.

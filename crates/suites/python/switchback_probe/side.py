@@ -14,7 +14,7 @@ import os
 import random
 import sys
 
-from . import compat
+from . import compat, warm_caches
 
 CACHE_VARIABLE = "TRITON_CACHE_DIR"
 
@@ -46,6 +46,18 @@ class Sides:
     def first(self):
         """The side that compiles and loads first."""
         return self.order[0]
+
+    def warm(self, compiled):
+        """Begin with what cells of one side compiled, their cache folders by side; returns kernels by side."""
+        found = {}
+        for side, variables in self._variables.items():
+            own = variables[CACHE_VARIABLE]
+            if compiled.get(side):
+                cache = os.path.join(compiled[side], os.path.basename(os.path.dirname(own)))
+                count = warm_caches.copy(cache, own)
+                if count is not None:
+                    found[side] = count
+        return found
 
     def install(self, triton):
         """Find what holds compiled kernels, now and whenever one is made; returns how many there are.
