@@ -137,6 +137,8 @@ class Snapshot:
     def restore(self, memory=None):
         """Put the inputs back."""
         for tensor, kept in self._kept:
+            if not int(tensor.numel()):
+                continue  # it has no address, and nothing to put back
             if past_torch(memory, tensor) and kept.is_contiguous():
                 memory.copy(tensor.data_ptr(), kept.data_ptr(), size_bytes([kept]))
             else:

@@ -6,6 +6,7 @@ process has ended, and by children that were forked from it until they have; the
 happens.
 """
 
+import errno
 import fcntl
 import os
 
@@ -35,6 +36,17 @@ class CardTurn:
             return
         events.note(WAITS, "all is done that needs no card")
         since_s = monotonic_s()
-        self._file = os.open(self.path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
+        self._file = opened(self.path)
         fcntl.flock(self._file, _OPERATIONS[self.kind])
         events.emit("turn", waited_s=round(monotonic_s() - since_s, 6))
+
+
+def opened(path):
+    """The file, for writing too where it can be: over NFS nothing else is locked exclusively."""
+    close = getattr(os, "O_CLOEXEC", 0)
+    try:
+        return os.open(path, os.O_RDWR | close)
+    except OSError as error:
+        if error.errno not in (errno.EACCES, errno.EPERM, errno.EROFS):
+            raise
+        return os.open(path, os.O_RDONLY | close)

@@ -185,6 +185,9 @@ def test_inputs_are_kept_and_put_back_past_torch(monkeypatch):
     assert bits(tensor) == before
     (kept, source, size, stream), (to, again, *_) = there.library.asked("cuMemcpyDtoDAsync_v2")
     assert (source, to, size, stream, again) == (tensor.data_ptr(), tensor.data_ptr(), 200, 0, kept)
+    monkeypatch.setattr(torch.Tensor, "clone", lambda found: found)
+    compare.Snapshot.of([tensor, filled(0)], there.memory).restore(there.memory)
+    assert [size for *_, size, _ in there.library.asked("cuMemcpyDtoDAsync_v2")] == [200] * 4, "nothing of an empty one"
     # What the driver cannot copy by its bits alone is torch's to copy.
     monkeypatch.setattr(torch.Tensor, "clone", lambda found: "torch's")
     lazy = filled(4)

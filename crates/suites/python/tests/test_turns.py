@@ -1,7 +1,9 @@
 """A cell gets ready without the card, waits for its turn, and keeps it until it has ended."""
 
+import errno
 import fcntl
 import json
+import os
 import subprocess
 import sys
 import time
@@ -10,7 +12,7 @@ import pytest
 from conftest import MINI, Cell, environment, start, write_order
 
 from switchback_probe.protocol import Order, OrderError
-from switchback_probe.turns import CardTurn
+from switchback_probe.turns import CardTurn, opened
 
 RUNNER = ["-c", "import fake_driver, sys; from switchback_probe import runner; sys.exit(runner.main([]))"]
 PLUGIN = ["-m", "pytest", "-s", "-q", "-p", "no:cacheprovider", "-p", "fake_driver", "-p", "switchback_probe.plugin"]
@@ -95,3 +97,30 @@ def test_without_a_turn_nothing_is_locked_and_a_wrong_one_is_refused(tmp_path):
         CardTurn("both", {"SWITCHBACK_TURN_FILE": "x"})
     with pytest.raises(OrderError, match="names no file"):
         CardTurn("alone", {})
+
+
+def test_the_file_is_opened_for_writing_where_it_can_be(turn_file, monkeypatch):
+    def mode():
+        found = opened(turn_file)
+        try:
+            return fcntl.fcntl(found, fcntl.F_GETFL) & os.O_ACCMODE
+        finally:
+            os.close(found)
+
+    original = os.open
+
+    def refusing(error):
+        def call(path, flags, *rest):
+            if flags & os.O_ACCMODE != os.O_RDONLY:
+                raise OSError(error, os.strerror(error))
+            return original(path, flags, *rest)
+
+        return call
+
+    assert mode() == os.O_RDWR
+    for refused in (errno.EACCES, errno.EROFS):
+        monkeypatch.setattr(os, "open", refusing(refused))
+        assert mode() == os.O_RDONLY
+    monkeypatch.setattr(os, "open", refusing(errno.ENOENT))
+    with pytest.raises(FileNotFoundError):
+        mode()
