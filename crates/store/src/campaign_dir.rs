@@ -4,6 +4,7 @@ use std::fs::File;
 use std::hash::{BuildHasher, Hasher};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -17,6 +18,9 @@ use crate::path_name::path_name;
 const REQUEST: &str = "campaign.toml";
 /// The file that the one coordinator holds locked.
 const LOCK: &str = "campaign.lock";
+/// How often, and how long apart, the lock is asked for before somebody else is said to have it.
+const LOCK_TRIES: u32 = 20;
+const LOCK_PAUSE: Duration = Duration::from_millis(10);
 /// The folder of another run's recordings.
 const RECORDINGS: &str = "recordings";
 
@@ -135,16 +139,27 @@ impl CampaignDir {
 
     /// Takes the folder for this process until the lock is dropped.
     ///
+    /// Asks for a moment: a process that has let it go and starts another at that time holds it until that other one is
+    /// what it is to be.
+    ///
     /// # Errors
     /// Another process has it.
     pub fn lock(&self) -> Result<CampaignLock, StoreError> {
         let path = self.root.join(LOCK);
         let file = File::create(&path).map_err(StoreError::io("create", &path))?;
-        match file.try_lock() {
-            Ok(()) => Ok(CampaignLock { _file: file }),
-            Err(std::fs::TryLockError::WouldBlock) => Err(StoreError::Locked { path: self.root.clone() }),
-            Err(std::fs::TryLockError::Error(source)) => Err(StoreError::io("lock", &path)(source)),
+        for attempt in 1..=LOCK_TRIES {
+            match file.try_lock() {
+                Ok(()) => return Ok(CampaignLock { _file: file }),
+                Err(std::fs::TryLockError::Error(source)) => {
+                    return Err(StoreError::io("lock", &path)(source));
+                }
+                Err(std::fs::TryLockError::WouldBlock) if attempt < LOCK_TRIES => {
+                    std::thread::sleep(LOCK_PAUSE);
+                }
+                Err(std::fs::TryLockError::WouldBlock) => {}
+            }
         }
+        Err(StoreError::Locked { path: self.root.clone() })
     }
 
     /// Looks whether there is room for another cell.
