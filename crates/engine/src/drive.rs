@@ -4,27 +4,24 @@
 //! another; which cells may be on a card at once is left to [`crate::turns`]; whatever goes wrong, nothing is left running
 //! when a drive returns.
 
+mod ended;
+mod starting;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-use switchback_model::cell::CellKey;
 use switchback_model::event::EventBody;
-use switchback_model::exit_code::ExitCode;
-use switchback_model::order::Turn;
-use switchback_model::outcome::{DeviceFault, Ending, Outcome};
 
 use crate::campaign::{Campaign, Drive};
 use crate::error::EngineError;
-use crate::executor::{Executor, Interrupt, Started, end_orphans};
-use crate::observer::{Observer, Phase};
-use crate::orders::{self, Place};
+use crate::executor::{Executor, Interrupt, end_orphans};
+use crate::observer::Observer;
 use crate::request::RequestCard;
 use crate::schedule;
 use crate::schedule::blocks::{Roles, Standings};
 use crate::schedule::costs::Costs;
-use crate::schedule::share::{Part, Work, next_block};
-use crate::seats::{Block, RunningCell, Seat};
-use crate::state::Standing;
+use crate::schedule::share::Part;
+use crate::seats::{RunningCell, Seat};
 use crate::turns;
 
 /// Processes that an earlier coordinator left are given this long after TERM.
@@ -68,14 +65,6 @@ impl Campaign {
 
 fn is_turn(body: &EventBody) -> bool {
     matches!(body, EventBody::Turn(_))
-}
-
-/// A cell that may be started.
-struct Next {
-    block: Block,
-    cell: CellKey,
-    phase: Phase,
-    turn: Option<Turn>,
 }
 
 /// An operator's blocks that are left.
@@ -285,286 +274,6 @@ impl<'a> Driver<'a> {
         let begun = parts.iter().filter_map(|part| Some((*part, standings.begun_on(name, *part)?))).collect();
         let died_on = self.campaign.state.died_on(name);
         self.open[operator] = OpenOperator { parts, begun, died_on };
-    }
-
-    fn start_what_can(&mut self) -> Result<(), EngineError> {
-        let now = Instant::now();
-        self.seats.iter_mut().filter(|seat| !seat.health.is_in_service(now)).for_each(Seat::put_down);
-        for place in 0..self.seats.len() {
-            // Beside a cell that is there by itself nothing is started: nobody has to be asked what it could be.
-            if self.seats[place].running().any(|running| running.turn.is_none()) {
-                continue;
-            }
-            for hand in self.seats[place].in_order() {
-                let is_free = self.seats[place].hands[hand].cell.is_none();
-                if !is_free || !self.seats[place].health.is_in_service(Instant::now()) {
-                    continue;
-                }
-                let Some(next) = self.next_on(place, hand) else { continue };
-                let is_new = self.seats[place].hands[hand].block.is_none();
-                if turns::may_start(&self.seats[place].turns(), next.turn, self.most) {
-                    let begun = Instant::now();
-                    self.seats[place].hands[hand].block.get_or_insert(Block { begun, ..next.block });
-                    self.start_cell(place, hand, next)?;
-                } else if is_new || next.turn.is_none() {
-                    // Another free hand would get the same; and what must be there by itself is not kept waiting by what is
-                    // started after it.
-                    break;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// The next cell of a hand: of its block, or of the block that it may have next.
-    fn next_on(&mut self, place: usize, hand: usize) -> Option<Next> {
-        if let Some(block) = self.seats[place].hands[hand].block {
-            if let Some(next) = self.cell_of(place, block) {
-                return Some(next);
-            }
-            self.seats[place].hands[hand].block = None;
-        }
-        let (operator, part) = self.pull(place)?;
-        self.cell_of(place, Block { operator, part, begun: Instant::now() })
-    }
-
-    fn cell_of(&self, place: usize, block: Block) -> Option<Next> {
-        if !self.open[block.operator].parts.contains(&block.part) {
-            return None;
-        }
-        let card = &self.seats[place].card.card;
-        let (cell, phase) =
-            self.standings().next_cell(&self.names[block.operator], block.part, Some(card))?;
-        let campaign = &*self.campaign;
-        let turn = turns::of(&campaign.request, campaign.suite(), &campaign.state, self.most, &cell);
-        Some(Next { block, cell, phase, turn })
-    }
-
-    /// The block that a card takes next.
-    fn pull(&mut self, place: usize) -> Option<(usize, Part)> {
-        let expected = self.costs.expected();
-        let places: BTreeMap<&str, usize> =
-            self.seats.iter().enumerate().map(|(place, seat)| (seat.name.as_str(), place)).collect();
-        let taken: BTreeSet<(usize, Part)> =
-            self.seats.iter().flat_map(Seat::blocks).map(|block| (block.operator, block.part)).collect();
-        let work: Vec<Work> = self
-            .open
-            .iter()
-            .enumerate()
-            .map(|(operator, open)| {
-                let name = &self.names[operator];
-                let known = self.costs.of(name);
-                let waits = self.waits_for_its_first_round(place, operator);
-                let is_held = |part: &Part| {
-                    taken.contains(&(operator, *part)) || waits && matches!(part, Part::Round(_))
-                };
-                let parts: Vec<Part> = open.parts.iter().copied().filter(|part| !is_held(part)).collect();
-                let Some(first) = parts.first().copied() else { return Work::default() };
-                let at = |name: &String| places.get(name.as_str()).copied();
-                Work {
-                    block_s: expected.block_s(name, first),
-                    cold_s: expected.cold_s(name),
-                    warm: known.iter().flat_map(|it| &it.warm).filter_map(at).collect(),
-                    home: match self.fixed.get(name) {
-                        Some(place) => Some(*place),
-                        None => known.and_then(|it| it.home.as_ref()).and_then(at),
-                    },
-                    avoid: open.died_on.iter().filter_map(at).collect(),
-                    pinned: open.begun.iter().filter_map(|(part, name)| Some((*part, at(name)?))).collect(),
-                    parts,
-                }
-            })
-            .collect();
-        let now = Instant::now();
-        let block_s = |block: &Block| expected.block_s(&self.names[block.operator], block.part);
-        let busy_s: Vec<Option<f64>> = self
-            .seats
-            .iter()
-            .map(|seat| seat.health.is_in_service(now).then(|| seat.left_s(now, block_s)))
-            .collect();
-        let (block, left_s) = next_block(&work, &busy_s, !self.campaign.request.fixed, place);
-        self.observer.remaining(left_s);
-        block
-    }
-
-    /// True if a card is at work on a round of the operator that decides how its other rounds are paired.
-    fn waits_for_its_first_round(&self, place: usize, operator: usize) -> bool {
-        self.campaign.request.pairing_falls_back
-            && self.costs.of(&self.names[operator]).is_none_or(|known| known.rounds.0 == 0)
-            && self.seats[place]
-                .blocks()
-                .any(|block| block.operator == operator && matches!(block.part, Part::Round(_)))
-    }
-
-    fn start_cell(&mut self, place: usize, hand: usize, next: Next) -> Result<(), EngineError> {
-        let Next { cell, phase, turn, .. } = next;
-        let seat = &self.seats[place];
-        let campaign = &mut *self.campaign;
-        // A cell that cannot write what it measures has measured for nothing.
-        campaign.dir.check_space()?;
-        let attempt = orders::write(
-            &campaign.dir,
-            &campaign.request,
-            campaign.suite.as_ref(),
-            campaign.backend,
-            &campaign.state,
-            &cell,
-            Place { card: &seat.card, turn },
-        )?;
-        self.observer.cell_started(&cell, &seat.card.card, phase, self.done, self.total);
-        let started = self
-            .executor
-            .start(&attempt.order_path())
-            .map_err(|source| EngineError::Executor { cell: cell.to_string(), source })?;
-        self.seats[place].hands[hand].cell =
-            Some(RunningCell { started, cell, attempt, begun: Instant::now(), turn });
-        Ok(())
-    }
-
-    fn take(&mut self, started: Started) -> Option<(usize, usize, RunningCell)> {
-        self.seats.iter_mut().enumerate().find_map(|(place, seat)| {
-            seat.hands.iter_mut().enumerate().find_map(|(hand, it)| {
-                let running = it.cell.take_if(|cell| cell.started == started)?;
-                Some((place, hand, running))
-            })
-        })
-    }
-
-    /// Takes note of a cell that has ended.
-    fn ended(&mut self, started: Started) -> Result<(), EngineError> {
-        self.pulled = None;
-        let Some((place, hand, RunningCell { cell, attempt, begun, .. })) = self.take(started) else {
-            return Ok(());
-        };
-        self.campaign.state.refresh(&self.campaign.dir, &cell)?;
-        self.costs.refresh(&cell.operator, &self.campaign.state);
-        let outcome = attempt.outcome()?;
-        self.observer.cell_ended(&cell, outcome.as_ref());
-        self.observer.recorded(self.campaign, &cell);
-        let operator = self.names.iter().position(|name| *name == cell.operator);
-        self.note_foreign(place, outcome.as_ref());
-        match outcome.as_ref().map(|outcome| outcome.ending) {
-            Some(Ending::NotStarted) | None => {
-                let fault = outcome.as_ref().and_then(|outcome| outcome.device_fault);
-                let reason = outcome.map_or_else(
-                    || {
-                        let said = std::fs::read_to_string(attempt.path().join("supervisor.err"));
-                        format!("its supervisor left no outcome: {}", said.unwrap_or_default().trim())
-                    },
-                    |outcome| outcome.reason,
-                );
-                self.observer.note(&format!("{cell}: {reason}"));
-                self.seats[place].hands[hand].block = None;
-                let out = if fault == Some(DeviceFault::Lost) {
-                    self.lost(place, &reason, begun)
-                } else {
-                    self.seats[place].health.not_started(&reason, begun, Instant::now())
-                };
-                self.say_out(place, out);
-            }
-            Some(_) => {
-                self.check_recording(&cell, outcome.as_ref())?;
-                if outcome.as_ref().is_some_and(Outcome::failed_in_company) {
-                    let reason =
-                        "failed beside other cells on its card, which may be why; tried again by itself";
-                    self.observer.note(&format!("{cell}: {reason}"));
-                }
-                self.note_health((place, hand), begun, &cell, outcome.as_ref());
-                if !matches!(self.campaign.state.standing(&cell.operator, cell.purpose), Standing::Open) {
-                    self.done += 1;
-                }
-                // Without rows nothing is compared, and a cell that was cut off may not have told its conditions.
-                if outcome.as_ref().is_some_and(|outcome| outcome.counts.success > 0) {
-                    let identity = attempt.identity()?.unwrap_or_default();
-                    self.campaign.check_conditions(&cell, &identity.conditions)?;
-                }
-                let screened = self.campaign.screen_if_ready(&cell.operator, self.observer)?;
-                let fell_back = self.campaign.look_at_proofs(&cell.operator, self.observer)?;
-                if self.campaign.allot_rounds()? {
-                    self.reopen_all();
-                    return Ok(());
-                }
-                if screened || fell_back {
-                    let before = self.recast();
-                    for other in 0..self.names.len() {
-                        if self.roles.differ(&before, &self.names[other]) {
-                            self.reopen(other);
-                        }
-                    }
-                }
-            }
-        }
-        if let Some(operator) = operator {
-            self.reopen(operator);
-        }
-        Ok(())
-    }
-
-    /// A compiler that is not the recording's is every cell's: the first that refuses it ends the drive.
-    fn check_recording(&self, cell: &CellKey, outcome: Option<&Outcome>) -> Result<(), EngineError> {
-        let replays = self.campaign.request.recorded.contains(&cell.operator);
-        let refused = outcome.filter(|outcome| {
-            outcome.exit_status == Some(i32::from(ExitCode::Refused.code())) && outcome.counts.success == 0
-        });
-        match refused.filter(|_| replays) {
-            None => Ok(()),
-            Some(outcome) => {
-                Err(EngineError::RefusedRecording { cell: cell.to_string(), reason: outcome.reason.clone() })
-            }
-        }
-    }
-
-    /// What a cell that ran tells of the cards that it ran on.
-    fn note_health(
-        &mut self,
-        (place, hand): (usize, usize),
-        begun: Instant,
-        cell: &CellKey,
-        outcome: Option<&Outcome>,
-    ) {
-        match outcome.and_then(|outcome| outcome.device_fault) {
-            None => self.seats[place].health.ran(begun),
-            fault => {
-                let reason = outcome.map(|outcome| outcome.reason.clone()).unwrap_or_default();
-                self.observer.note(&format!("{cell}: {reason}"));
-                // It is tried again, and elsewhere if there is elsewhere.
-                self.seats[place].hands[hand].block = None;
-                if fault == Some(DeviceFault::Lost) {
-                    let out = self.lost(place, &reason, begun);
-                    self.say_out(place, out);
-                }
-            }
-        }
-        let refuted = self.campaign.state.refuted(&cell.operator, cell.purpose);
-        for place in 0..self.seats.len() {
-            if refuted.contains(&self.seats[place].name) {
-                let out = self.seats[place].health.refuted(cell);
-                self.say_out(place, out);
-            }
-        }
-    }
-
-    /// A cell that began then found its card lost: the card is looked for.
-    fn lost(&mut self, place: usize, reason: &str, begun: Instant) -> Option<String> {
-        let seat = &mut self.seats[place];
-        let is_listed = crate::cards::is_listed(self.campaign.backend, &seat.card.card);
-        seat.health.lost(reason, is_listed, begun, Instant::now())
-    }
-
-    /// Processes of others on a card are said once, whatever their number.
-    fn note_foreign(&mut self, place: usize, outcome: Option<&Outcome>) {
-        let foreign = outcome.map(|outcome| outcome.foreign.join(", ")).unwrap_or_default();
-        if let Some(state) = self.seats[place].health.shared_with(&foreign) {
-            let index = self.seats[place].card.card.index.clone();
-            self.observer.note(&format!("card {index} {state}"));
-        }
-    }
-
-    fn say_out(&mut self, place: usize, out: Option<String>) {
-        if let Some(reason) = out.filter(|_| self.seats.len() > 1) {
-            let index = self.seats[place].card.card.index.clone();
-            self.observer.note(&format!("card {index} gets no more cells: {reason}"));
-        }
     }
 }
 

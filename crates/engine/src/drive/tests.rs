@@ -9,8 +9,8 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde_json::json;
 use switchback_model::card::Card;
-use switchback_model::order::Order;
-use switchback_model::outcome::Counts;
+use switchback_model::order::{Order, Turn};
+use switchback_model::outcome::{Counts, DeviceFault, Ending, Outcome};
 use switchback_model::side::{CellSides, Pairing, Side};
 use switchback_store::atomic;
 use switchback_store::attempt::{AttemptDir, RunIdentity};
@@ -19,6 +19,7 @@ use switchback_store::event_writer::monotonic_s;
 use switchback_store::ir_objects;
 
 use super::*;
+use crate::executor::Started;
 use crate::prepare;
 use crate::request::tests::request;
 use crate::request::{Goal, Request};
