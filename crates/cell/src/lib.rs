@@ -6,6 +6,7 @@
 
 mod card_lock;
 mod coordinator;
+mod death;
 mod environment;
 mod error;
 mod fold;
