@@ -83,8 +83,6 @@ struct Driver<'a> {
     interrupt: &'a Interrupt,
     observer: &'a mut dyn Observer,
     seats: Vec<Seat>,
-    /// Most cells on a card at once.
-    most: usize,
     names: Vec<String>,
     open: Vec<OpenOperator>,
     roles: Roles,
@@ -125,7 +123,6 @@ impl<'a> Driver<'a> {
             interrupt,
             observer,
             seats,
-            most,
             open: names.iter().map(|_| OpenOperator::default()).collect(),
             names,
             roles: Roles::default(),

@@ -56,11 +56,6 @@ impl Seat {
         self.hands.iter().filter_map(|hand| hand.cell.as_ref())
     }
 
-    /// How the cells that run on it share it.
-    pub(crate) fn turns(&self) -> Vec<Option<Turn>> {
-        self.running().map(|running| running.turn).collect()
-    }
-
     /// Blocks that it is at work on.
     pub(crate) fn blocks(&self) -> impl Iterator<Item = &Block> {
         self.hands.iter().filter_map(|hand| hand.block.as_ref())

@@ -2,7 +2,7 @@
 //!
 //! Most of a short cell's time needs no card: an interpreter starts, modules are imported, tests collected. So cells that time
 //! nothing share a card, and the next cell gets ready while one measures; a lock that the children take in turn keeps those
-//! apart that must be (`cell` has the lock, the child takes it). Here is only who may be started when. Invariant: a cell whose
+//! apart that must be (`cell` has the lock, the child takes it). Here is only which of them a cell needs. Invariant: a cell whose
 //! rows are times of the host, or that is measured one process a side, is on its card by itself from start to end.
 
 use procfs::{Current, Meminfo};
@@ -72,14 +72,6 @@ pub(crate) fn of(
     }
 }
 
-/// True if a cell may be started beside those that are on its card.
-pub(crate) fn may_start(beside: &[Option<Turn>], cell: Option<Turn>, most: usize) -> bool {
-    match cell {
-        None => beside.is_empty(),
-        Some(_) => beside.len() < most && !beside.contains(&None),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -90,17 +82,6 @@ mod tests {
 
     const ALONE_TURN: Option<Turn> = Some(Turn::Alone);
     const SHARED: Option<Turn> = Some(Turn::Shared);
-
-    #[test]
-    fn others_get_ready_or_share_but_for_a_cell_that_is_by_itself() {
-        assert!(may_start(&[], None, 4) && may_start(&[], ALONE_TURN, 4) && may_start(&[], SHARED, 4));
-        for (one, two) in
-            [(ALONE_TURN, ALONE_TURN), (ALONE_TURN, SHARED), (SHARED, ALONE_TURN), (SHARED, SHARED)]
-        {
-            assert!(may_start(&[one; 3], two, 4) && !may_start(&[one; 4], two, 4));
-        }
-        assert!(!may_start(&[SHARED], None, 4) && !may_start(&[None], SHARED, 4));
-    }
 
     #[test]
     fn cores_and_memory_tell_how_many() {

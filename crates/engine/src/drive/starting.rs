@@ -30,26 +30,22 @@ impl Driver<'_> {
         let now = Instant::now();
         self.seats.iter_mut().filter(|seat| !seat.health.is_in_service(now)).for_each(Seat::put_down);
         for place in 0..self.seats.len() {
-            // Beside a cell that is there by itself nothing is started: nobody has to be asked what it could be.
-            if self.seats[place].running().any(|running| running.turn.is_none()) {
-                continue;
-            }
             for hand in self.seats[place].in_order() {
+                // Beside a cell that is there by itself nothing is started: nobody has to be asked what it could be.
+                if self.seats[place].running().any(|running| running.turn.is_none()) {
+                    break;
+                }
                 let is_free = self.seats[place].hands[hand].cell.is_none();
                 if !is_free || !self.seats[place].health.is_in_service(Instant::now()) {
                     continue;
                 }
                 let Some(next) = self.next_on(place, hand) else { continue };
-                let is_new = self.seats[place].hands[hand].block.is_none();
-                if turns::may_start(&self.seats[place].turns(), next.turn, self.most) {
-                    let begun = Instant::now();
-                    self.seats[place].hands[hand].block.get_or_insert(Block { begun, ..next.block });
-                    self.start_cell(place, hand, next)?;
-                } else if is_new || next.turn.is_none() {
-                    // Another free hand would get the same; and what must be there by itself is not kept waiting by what is
-                    // started after it.
+                if next.turn.is_none() && self.seats[place].running().next().is_some() {
+                    // It must be there by itself, and is not kept waiting by what would be started after it.
                     break;
                 }
+                self.seats[place].hands[hand].block.get_or_insert(next.block);
+                self.start_cell(place, hand, next)?;
             }
         }
         Ok(())
@@ -75,7 +71,13 @@ impl Driver<'_> {
         let (cell, phase) =
             self.standings().next_cell(&self.names[block.operator], block.part, Some(card))?;
         let campaign = &*self.campaign;
-        let turn = turns::of(&campaign.request, campaign.suite(), &campaign.state, self.most, &cell);
+        let turn = turns::of(
+            &campaign.request,
+            campaign.suite(),
+            &campaign.state,
+            self.seats[place].hands.len(),
+            &cell,
+        );
         Some(Next { block, cell, phase, turn })
     }
 
