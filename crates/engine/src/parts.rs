@@ -105,8 +105,16 @@ pub(crate) fn figures(
                 notes: case
                     .notes
                     .iter()
-                    .chain(judged.left_out.iter().filter(|_| !judged.untouched && !judged.host_bound))
-                    .cloned()
+                    .map(String::as_str)
+                    .chain(measured.outputs.detail(&case.case))
+                    .chain(
+                        judged
+                            .left_out
+                            .iter()
+                            .filter(|_| !judged.untouched && !judged.host_bound)
+                            .map(String::as_str),
+                    )
+                    .map(str::to_owned)
                     .collect(),
             })
             .collect(),

@@ -114,6 +114,15 @@ mod tests {
     }
 
     #[test]
+    fn worse_than_rounding_and_than_a_is_wrong() {
+        let of = OutputsVerdict::of_errors;
+        assert_eq!(of(1e-7, 5e-6, 1e-6), OutputsVerdict::Wrong);
+        assert_eq!(of(1e-7, 5e-7, 1e-6), OutputsVerdict::Differs, "rounding explains it");
+        assert_eq!(of(2e-6, 5e-6, 1e-6), OutputsVerdict::Differs, "A is hardly better");
+        assert_eq!(of(0.0, f64::INFINITY, 0.0), OutputsVerdict::Wrong);
+    }
+
+    #[test]
     fn a_kind_of_a_later_version_is_kept() {
         let event = Event::parse(br#"{"kind":"weather","t_s":1.0,"sky":"blue"}"#).unwrap();
         let EventBody::Unknown(value) = &event.body else { panic!("{event:?}") };

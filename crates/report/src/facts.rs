@@ -229,6 +229,7 @@ pub fn remarks(report: &Report, operator: &OperatorReport) -> Vec<String> {
     }
     match operator.outputs {
         Some(OutputsVerdict::Differs) => out.push("outputs differ within rounding".into()),
+        Some(OutputsVerdict::Unreferenced) => out.push("outputs differ, without a reference".into()),
         Some(OutputsVerdict::Wrong) => out.push("outputs wrong".into()),
         Some(OutputsVerdict::NotComparable) => out.push("outputs not comparable".into()),
         Some(OutputsVerdict::Equal) | None => {}
@@ -276,6 +277,8 @@ pub struct OutputsTally {
     pub equal: u32,
     /// Different, no worse than rounding explains.
     pub differs: u32,
+    /// Different, and no reference says how much of it is rounding.
+    pub unreferenced: u32,
     /// Worse than rounding explains.
     pub wrong: u32,
     /// Could not be compared.
@@ -292,9 +295,10 @@ impl OutputsTally {
         };
         let (equal, differs) = (kind(OutputsVerdict::Equal), kind(OutputsVerdict::Differs));
         let (wrong, not_comparable) = (kind(OutputsVerdict::Wrong), kind(OutputsVerdict::NotComparable));
-        let counted = equal.saturating_add(differs).saturating_add(wrong);
+        let unreferenced = kind(OutputsVerdict::Unreferenced);
+        let counted = [equal, differs, unreferenced, wrong].into_iter().fold(0, u32::saturating_add);
         let (compared, equal) = operator.outputs_cases.unwrap_or((counted, equal));
-        Self { compared, equal, differs, wrong, not_comparable }
+        Self { compared, equal, differs, unreferenced, wrong, not_comparable }
     }
 
     /// Adds up all operators.
@@ -304,6 +308,7 @@ impl OutputsTally {
             compared: sum.compared.saturating_add(it.compared),
             equal: sum.equal.saturating_add(it.equal),
             differs: sum.differs.saturating_add(it.differs),
+            unreferenced: sum.unreferenced.saturating_add(it.unreferenced),
             wrong: sum.wrong.saturating_add(it.wrong),
             not_comparable: sum.not_comparable.saturating_add(it.not_comparable),
         })
@@ -319,6 +324,7 @@ impl OutputsTally {
         };
         for (number, what) in [
             (self.wrong, "WRONG"),
+            (self.unreferenced, "different, without a reference"),
             (self.differs, "different within rounding"),
             (self.not_comparable, "not comparable"),
         ] {

@@ -270,7 +270,10 @@ impl<S: Sink> Cell<'_, S> {
         first_run.call(&mut operands);
         let again = operands.output();
         let compared = match outputs.get(1) {
-            None => outputs::of_one_side(case, *first_side, first, again),
+            None => {
+                let reference = self.order.purpose.is_side_of_round().then_some((operator, &operands));
+                outputs::of_one_side(case, *first_side, first, again, reference)
+            }
             Some((_, _, second)) => outputs::of_both_sides(operator, case, &operands, first, second, again),
         };
         self.sink.event(EventBody::Outputs(compared))?;

@@ -94,6 +94,8 @@ pub enum OutputsVerdict {
     Equal,
     /// Different, B no worse than rounding explains.
     Differs,
+    /// Different, and no reference says how much of it is rounding.
+    Unreferenced,
     /// B is worse than A beyond what rounding explains.
     Wrong,
     /// A differs from itself, or nothing could be compared.
@@ -105,9 +107,21 @@ impl fmt::Display for OutputsVerdict {
         f.pad(match self {
             Self::Equal => "equal",
             Self::Differs => "differs",
+            Self::Unreferenced => "unreferenced",
             Self::Wrong => "wrong",
             Self::NotComparable => "not_comparable",
         })
+    }
+}
+
+/// B is wrong if its error is more than so many times A's, and beyond what rounding explains.
+const WORSE: f64 = 4.0;
+
+impl OutputsVerdict {
+    /// Outputs that differ, by both sides' largest relative errors against one reference; `bound` is what rounding explains.
+    #[must_use]
+    pub fn of_errors(error_a: f64, error_b: f64, bound: f64) -> Self {
+        if error_b > WORSE * error_a && error_b > bound { Self::Wrong } else { Self::Differs }
     }
 }
 
@@ -125,13 +139,13 @@ pub struct Outputs {
     /// False if a second call on the same inputs gave another digest (random operators).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeatable: Option<bool>,
-    /// What the comparison said, where the cell made one.
+    /// What the comparison said, where the cell made one: `differs` without a `bound` had no reference.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verdict: Option<OutputsVerdict>,
-    /// Largest relative error of A against the reference.
+    /// Largest relative error of A against the reference; none beside a `bound` is an infinite one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_a: Option<f64>,
-    /// Largest relative error of B against the reference.
+    /// The same of B.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_b: Option<f64>,
     /// What rounding explains for this dtype and reduction length, relative.

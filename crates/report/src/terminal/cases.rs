@@ -105,6 +105,7 @@ pub(crate) fn case_remarks(case: &CaseReport) -> Vec<String> {
     match case.outputs {
         Some(OutputsVerdict::Wrong) => out.push("outputs WRONG".into()),
         Some(OutputsVerdict::Differs) => out.push("outputs differ within rounding".into()),
+        Some(OutputsVerdict::Unreferenced) => out.push("outputs differ, without a reference".into()),
         Some(OutputsVerdict::NotComparable) => out.push("outputs not comparable".into()),
         Some(OutputsVerdict::Equal) | None => {}
     }

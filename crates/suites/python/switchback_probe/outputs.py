@@ -7,7 +7,10 @@ ones). Inputs and random numbers are seeded by the case alone, so both sides see
 """
 
 import hashlib
+import math
 import sys
+
+from . import distance
 
 WHOLE_BYTES = 64 << 20
 """Larger outputs are digested at once; smaller ones wait until the library has been left."""
@@ -53,7 +56,7 @@ class Outputs:
     def __init__(self, session):
         self.session = session
         self.reference = None
-        """Error of the next outputs against a reference, relative, where the suite has computed one."""
+        """`() → (tensors, roundings)`: the next case in higher precision, and the longest chain of roundings."""
         self._held = []
 
     def hold(self, case, call, result, inputs, changes_inputs):
@@ -63,6 +66,7 @@ class Outputs:
         """
         if self.session.tuner.recording:
             return
+        reference, self.reference = self.reference, None
         tensors = tensors_in(result)
         if not tensors:
             tensors, changes_inputs = tensors_in(inputs), True
@@ -73,26 +77,42 @@ class Outputs:
         if not changes_inputs:
             places = {tensor.data_ptr() for tensor in tensors_in(inputs)}
             changes_inputs = any(tensor.data_ptr() in places for tensor in tensors)
+        if changes_inputs:
+            reference = None  # there is nothing left to compute it from
         if changes_inputs or total > WHOLE_BYTES:
             # What is timed next changes them again, or needs their memory: they cannot wait.
-            self._held.append((case, tensors, None))
+            self._held.append((case, tensors, None, reference))
             self.settle()
             return
-        self._held.append((case, tensors, tensors_in(call())))
+        self._held.append((case, tensors, tensors_in(call()), reference))
 
     def settle(self):
         """Digest what is held; to be called when torch's operators are torch's again."""
         held, self._held = self._held, []
-        for case, tensors, again in held:
+        for case, tensors, again, reference in held:
             try:
                 parts = self.session.parts
                 repeatable = None if again is None else parts.equal(tensors, again)
-                self._tell(case, digest=parts.digest(tensors), repeatable=repeatable)
+                fields = self._from_reference(reference, tensors)
+                self._tell(case, digest=parts.digest(tensors), repeatable=repeatable, **fields)
             except Exception as error:
                 self._tell(case, detail=f"no digest: {type(error).__name__}: {error}")
 
+    def _from_reference(self, reference, tensors):
+        """How far outputs are from the reference; a reference that cannot be had is told and is nobody's fault."""
+        if reference is None:
+            return {}
+        try:
+            right, roundings = reference()
+            right = tensors_in(right)
+            if not right:
+                raise ValueError("there is none for this operator")
+            error = distance.largest_error(right, tensors, self.session.parts)
+            bound = distance.rounding_bound(roundings, tensors[0].dtype)
+        except Exception as error:
+            return {"detail": f"no reference: {type(error).__name__}: {error}"}
+        # JSON has no infinity: a bound without an error stands for one.
+        return {"bound": bound, **({f"error_{self.session.side.lower()}": error} if math.isfinite(error) else {})}
+
     def _tell(self, case, **fields):
-        side = self.session.side
-        if self.reference is not None:
-            fields[f"error_{side.lower()}"], self.reference = self.reference, None
-        self.session.events.emit("outputs", case=case, side=side, **fields)
+        self.session.events.emit("outputs", case=case, side=self.session.side, **fields)

@@ -84,6 +84,11 @@ class Order:
         return self.purpose.startswith(("r", "naive")) and self.purpose != "run"
 
     @property
+    def is_side_of_round(self):
+        """True for one side of a measured round: the other side's outputs are in another cell."""
+        return re.fullmatch(r"r\d+_[AB]", self.purpose) is not None
+
+    @property
     def operator_name(self):
         """`OP` of `OP[:FILE[:DTYPES]]`."""
         return self.operator.split(":", 1)[0]

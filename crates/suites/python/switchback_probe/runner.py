@@ -8,12 +8,11 @@ the order's seed where they are timed: a neighbour's heat is a bias that only ne
 import functools
 import importlib
 import json
-import math
 import random
 import sys
 
 from .leaving import leave
-from .outputs import seed_all, seed_of, tensors_in
+from .outputs import seed_all, seed_of
 from .protocol import OrderError, error_text, say
 from .rows import label
 from .session import Session
@@ -132,11 +131,8 @@ def measure(session, kernel, name, case, dtype, shape):
         def call():
             return kernel.run(*inputs)
 
-        if session.duet is not None:
-            session.outputs.reference = functools.partial(reference, kernel, inputs)
-        result = session.untimed_pass(case, name, call, inputs)
-        if session.duet is None:
-            session.outputs.reference = reference_error(session, kernel, case, inputs, result)
+        session.outputs.reference = functools.partial(reference, kernel, inputs)
+        session.untimed_pass(case, name, call, inputs)
         session.outputs.settle()
         timed = None
         if session.order.measure.timed:
@@ -153,34 +149,10 @@ def measure(session, kernel, name, case, dtype, shape):
     return True
 
 
-def reference_error(session, kernel, case, inputs, result):
-    """What `accuracy` says; a reference that cannot be had is told and is not the case's fault."""
-    if session.tuner.recording:
-        return None
-    try:
-        return accuracy(kernel, inputs, result)
-    except Exception as error:
-        session.after_failure(case, error)
-        session.events.note("no_reference", f"{label(case)}: {error_text(error)}")
-        return None
-
-
 def reference(kernel, inputs):
     """The case in higher precision, and the longest chain of roundings in one of its results."""
     roundings = getattr(kernel, "roundings", None)
     return kernel.reference(*inputs), FEW_ROUNDINGS if roundings is None else roundings(*inputs)
-
-
-def accuracy(kernel, inputs, result):
-    """Largest error against the reference, relative to its largest value; None without a reference."""
-    wanted, found = tensors_in(kernel.reference(*inputs)), tensors_in(result)
-    worst = 0.0
-    for right, seen in zip(wanted, found):
-        scale = float(right.abs().max())
-        distance = float((seen.to(right.dtype) - right).abs().max())
-        error = distance / scale if scale else distance
-        worst = max(worst, error if error == error else math.inf)
-    return worst if wanted else None
 
 
 if __name__ == "__main__":

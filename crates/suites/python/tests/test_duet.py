@@ -6,7 +6,7 @@ import pytest
 import torch
 import triton
 
-from switchback_probe import compare, duet_timer, sustained
+from switchback_probe import compare, distance, duet_timer, sustained
 from switchback_probe.host_parts import HostParts
 from switchback_probe.side import Sides
 
@@ -204,6 +204,20 @@ def test_faults_are_told_and_what_is_sound_is_sound(cell):
     assert 0 < kept <= untimed and of > 10 * untimed, (kept, of)
 
 
+def test_one_side_of_a_round_is_held_against_the_reference_too(cell):
+    def outputs(purpose, name="constant", timed=True):
+        switch = {"MINI_SWITCH": "1" if purpose.endswith("B") else "0"}
+        run = cell(f"test_planted.py::test_planted[{name}]", purpose=purpose, timed=timed, env=switch, blocks=8)
+        assert run.status == 0, run.log
+        return run.one("outputs")
+
+    a, b = outputs("r1_A"), outputs("r1_B")
+    assert a["digest"] != b["digest"] and a["bound"] == b["bound"] < 1.0
+    assert a["error_a"] == 0.0 and b["error_b"] > 1.0 and "error_b" not in a and "error_a" not in b
+    # Screening is for the code, and whose input is gone has no reference left.
+    assert "bound" not in outputs("screen_A", timed=False) and "bound" not in outputs("r1_A", "bump_")
+
+
 def test_options_read_at_import_and_flags_that_stick_are_seen_in_the_code(cell):
     node = "test_planted.py::test_planted[follows]"
     switch = {"a": {"PTXAS_OPTIONS": None, "STICKY": None}, "b": {"PTXAS_OPTIONS": "-O0", "STICKY": "1"}}
@@ -259,16 +273,16 @@ def test_outputs_are_judged_by_bits_then_by_a_reference():
     assert order["verdict"] == "differs" and order["error_b"] <= order["bound"] < 1e-4
     nan, infinite = float("nan"), float("inf")
     assert fields(right, (1.0, 2.0, nan), reference=lambda: (wide, 8))["verdict"] == "wrong"
-    assert compare.largest_error([tensor(1.0, nan, infinite)], [tensor(1.5, nan, infinite)], HostParts()) == 0.5
-    assert compare.largest_error([tensor(1.0, 2.0)], [tensor(1.0, infinite)], HostParts()) == infinite
+    assert distance.largest_error([tensor(1.0, nan, infinite)], [tensor(1.5, nan, infinite)], HostParts()) == 0.5
+    assert distance.largest_error([tensor(1.0, 2.0)], [tensor(1.0, infinite)], HostParts()) == infinite
     other_shape = fields(right, near, reference=lambda: (tensor(1.0), 8))
     assert other_shape["verdict"] == "differs" and "not this case's" in other_shape["detail"]
 
 
 def test_the_bound_is_the_smaller_of_worst_and_likely():
-    assert compare.rounding_bound(1, torch.float64) == pytest.approx(2 * 2.0**-53)
-    assert compare.rounding_bound(4096, torch.float32) == pytest.approx(385 * 2.0**-24, rel=1e-3)
+    assert distance.rounding_bound(1, torch.float64) == pytest.approx(2 * 2.0**-53)
+    assert distance.rounding_bound(4096, torch.float32) == pytest.approx(385 * 2.0**-24, rel=1e-3)
     # So many that the worst case bounds nothing: the likely one does, and no sum in another order is wrong.
     for roundings in (2**24, 2**24 + 8, 2**30 + 8):
-        assert compare.rounding_bound(roundings, torch.float32) >= 6 * roundings**0.5 * 2.0**-24
-    assert compare.rounding_bound(1, torch.float16) == pytest.approx(2.0**-11, rel=1e-3)
+        assert distance.rounding_bound(roundings, torch.float32) >= 6 * roundings**0.5 * 2.0**-24
+    assert distance.rounding_bound(1, torch.float16) == pytest.approx(2.0**-11, rel=1e-3)

@@ -59,6 +59,8 @@ def test_every_kernel_compiles_and_launches(run, operator):
         # Outputs beyond 64 MiB are not called for twice.
         large = output["case"]["input"] == "[67108864]"
         assert output.get("repeatable") == (None if large else True) and output["digest"].startswith("sha256-tree:")
+        # What the stand-in's torch cannot compute has none, and says so.
+        assert 0.0 < output.get("bound", 0.0) < 1.0 or output["detail"].startswith("no reference: ")
 
 
 def test_dtypes_of_the_order_are_taken_by_any_of_their_names(run):
