@@ -168,6 +168,7 @@ impl Errors {
 /// The distances of both sides from the reference, relative to its largest value.
 fn distances(error_a: Option<f64>, error_b: Option<f64>, bound: f64) -> String {
     let number = |error: Option<f64>| match error.filter(|error| error.is_finite()) {
+        Some(0.0) => "0".to_owned(),
         Some(error) => format!("{error:.1e}"),
         None => "infinitely far".to_owned(),
     };

@@ -39,6 +39,32 @@ fn write(path: &Path, text: &str) {
     std::fs::write(path, text).unwrap();
 }
 
+/// A wrong kernel is wrong however the sides are paired: one process a side, neither cell sees the other's outputs.
+#[test]
+fn outputs_beyond_what_rounding_explains_are_wrong_in_both_pairings() {
+    let Some(python) = python() else { return };
+    let sandbox = Sandbox::new();
+    for (pairing, rounds) in [("process", ["r1_A", "r1_B"].as_slice()), ("duet", &["r1_AB"])] {
+        let arguments = ["ab", "constant", "--switch", "MINI_SWITCH", "--measure-identical", "--rounds", "2"];
+        let mut arguments = arguments.to_vec();
+        arguments.extend(["--pairing", pairing, "--out", pairing]);
+        mini(&sandbox, &python, &arguments).code(0);
+        for cell in rounds {
+            assert!(sandbox.path(&format!("{pairing}/cells/constant/{cell}")).is_dir(), "{pairing}: {cell}");
+        }
+        let text = std::fs::read(sandbox.path(&format!("{pairing}/report.json"))).unwrap();
+        let report: Value = serde_json::from_slice(&text).unwrap();
+        let constant = &report["operators"][0];
+        assert_eq!(
+            (&constant["verdict"], &constant["outputs"]),
+            (&"WRONG".into(), &"wrong".into()),
+            "{pairing}"
+        );
+        let notes = constant["cases"][0]["notes"].to_string();
+        assert!(notes.contains("from the reference A is 0, B "), "{pairing}: {notes}");
+    }
+}
+
 #[test]
 fn exactly_the_shapes_of_the_file_are_measured_on_both_sides() {
     let Some(python) = python() else { return };
