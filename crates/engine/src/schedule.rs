@@ -51,43 +51,42 @@ pub fn all_screened(request: &Request, screened: &ScreenedOperators) -> bool {
     request.operators.iter().all(|operator| is_screened(screened, &operator.operator))
 }
 
-/// What an operator needs before rounds can be measured: tuning, then both sides' code (or the one run).
-fn next_before_rounds(
+/// What an operator needs next before rounds can be measured: tuning, then both sides' code (or the one run). Neither side's
+/// screening waits for the other's, so the cells of a step may run beside each other.
+fn before_rounds(
     request: &Request,
     tunes: bool,
     state: &State,
     screened: &ScreenedOperators,
     operator: &str,
-) -> Option<(Purpose, Phase)> {
+) -> Vec<(Purpose, Phase)> {
     if is_screened(screened, operator) {
-        return None;
+        return Vec::new();
     }
+    let if_open = |purpose: Purpose, phase| match state.standing(operator, purpose) {
+        Standing::Open => vec![(purpose, phase)],
+        Standing::Failed(_) | Standing::Done(_) => Vec::new(),
+    };
     if screened.contains_key(operator) {
-        let again = Purpose::Again(Side::A);
-        let is_open = matches!(state.standing(operator, again), Standing::Open);
-        return is_open.then_some((again, Phase::Screen));
+        return if_open(Purpose::Again(Side::A), Phase::Screen);
     }
     if request.tunes(operator, tunes) {
         let tune = Purpose::Tune(request.tune_on);
         match state.standing(operator, tune) {
-            Standing::Open => return Some((tune, Phase::Tune)),
+            Standing::Open => return vec![(tune, Phase::Tune)],
             // What cannot even tune cannot be screened: its tuning cell is the evidence.
-            Standing::Failed(_) => return None,
+            Standing::Failed(_) => return Vec::new(),
             Standing::Done(_) => {}
         }
     }
     if request.goal == Goal::Run {
-        return matches!(state.standing(operator, Purpose::Run), Standing::Open)
-            .then_some((Purpose::Run, Phase::Measure));
+        return if_open(Purpose::Run, Phase::Measure);
     }
-    for side in Side::BOTH {
-        match state.standing(operator, Purpose::Screen(side)) {
-            Standing::Open => return Some((Purpose::Screen(side), Phase::Screen)),
-            Standing::Failed(_) => return None,
-            Standing::Done(_) => {}
-        }
+    let sides = Side::BOTH.map(Purpose::Screen);
+    if sides.iter().any(|side| state.is_failed(operator, *side)) {
+        return Vec::new();
     }
-    None
+    sides.into_iter().flat_map(|side| if_open(side, Phase::Screen)).collect()
 }
 
 /// The cell of a round that is to be run next, on that card or on any; none if the round is whole or cannot be.
@@ -296,7 +295,8 @@ mod tests {
             let open: Vec<String> = standings
                 .open_parts("add")
                 .into_iter()
-                .filter_map(|part| name(standings.next_cell("add", part, None)))
+                .flat_map(|part| standings.next_cells("add", part, None))
+                .filter_map(|next| name(Some(next)))
                 .collect();
             let Some(next) = name(standings.next()) else {
                 assert!(open.is_empty(), "{open:?}");

@@ -1,4 +1,4 @@
-//! A card's place in a drive: its hands, each of which carries one block through its cells.
+//! A card's place in a drive: its hands, each of which carries one block through its cells; several may carry the same.
 
 use std::time::Instant;
 
@@ -56,9 +56,15 @@ impl Seat {
         self.hands.iter().filter_map(|hand| hand.cell.as_ref())
     }
 
-    /// Blocks that it is at work on.
+    /// Blocks that it is at work on, each once.
     pub(crate) fn blocks(&self) -> impl Iterator<Item = &Block> {
-        self.hands.iter().filter_map(|hand| hand.block.as_ref())
+        let of = |hand: &Hand| hand.block.map(|block| (block.operator, block.part));
+        let is_first =
+            move |place: usize| self.hands[..place].iter().all(|it| of(it) != of(&self.hands[place]));
+        self.hands
+            .iter()
+            .enumerate()
+            .filter_map(move |(place, hand)| hand.block.as_ref().filter(|_| is_first(place)))
     }
 
     /// Takes from hands that have no cell the blocks that they carry: a card that gets no more cells keeps none from others.
@@ -107,8 +113,8 @@ mod tests {
     fn seat(begun: &[Instant]) -> Seat {
         let card = Card { backend: "cpu".into(), index: "0".into(), uuid: None, name: None };
         let mut it = Seat::new(RequestCard { card, facts: std::collections::BTreeMap::new() }, 4);
-        for (hand, begun) in it.hands.iter_mut().zip(begun) {
-            hand.block = Some(Block { operator: 0, part: Part::Prepare, begun: *begun });
+        for (operator, (hand, begun)) in it.hands.iter_mut().zip(begun).enumerate() {
+            hand.block = Some(Block { operator, part: Part::Prepare, begun: *begun });
         }
         it
     }
@@ -124,5 +130,9 @@ mod tests {
         near(left_s(&one, 90), 30.0);
         near(left_s(&four, 120), 120.0);
         near(left_s(&four, 239), 1.0);
+        // Two hands that carry one block are no two blocks.
+        let mut both = seat(&[first; 2]);
+        both.hands[1].block = both.hands[0].block;
+        near(left_s(&both, 20), 40.0);
     }
 }

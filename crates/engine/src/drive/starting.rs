@@ -1,7 +1,8 @@
 //! What is started next on each card.
 //!
 //! Which block a card takes is left to [`crate::schedule::share`], what may run beside what to [`crate::turns`]. Invariant: a
-//! block that a hand has taken stays with it until it is whole, and one whose cell may not start now is not taken.
+//! block that a hand has taken stays with it until it is whole, and one whose cell may not start now is not taken. A free hand
+//! helps with a block of its card before it takes one of its own.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
@@ -59,6 +60,10 @@ impl Driver<'_> {
             }
             self.seats[place].hands[hand].block = None;
         }
+        let blocks: Vec<Block> = self.seats[place].blocks().copied().collect();
+        if let Some(next) = blocks.into_iter().find_map(|block| self.cell_of(place, block)) {
+            return Some(next);
+        }
         let (operator, part) = self.pull(place)?;
         self.cell_of(place, Block { operator, part, begun: Instant::now() })
     }
@@ -67,17 +72,14 @@ impl Driver<'_> {
         if !self.open[block.operator].parts.contains(&block.part) {
             return None;
         }
-        let card = &self.seats[place].card.card;
-        let (cell, phase) =
-            self.standings().next_cell(&self.names[block.operator], block.part, Some(card))?;
+        let seat = &self.seats[place];
+        let (cell, phase) = self
+            .standings()
+            .next_cells(&self.names[block.operator], block.part, Some(&seat.card.card))
+            .into_iter()
+            .find(|(cell, _)| seat.running().all(|running| running.cell != *cell))?;
         let campaign = &*self.campaign;
-        let turn = turns::of(
-            &campaign.request,
-            campaign.suite(),
-            &campaign.state,
-            self.seats[place].hands.len(),
-            &cell,
-        );
+        let turn = turns::of(&campaign.request, campaign.suite(), &campaign.state, seat.hands.len(), &cell);
         Some(Next { block, cell, phase, turn })
     }
 

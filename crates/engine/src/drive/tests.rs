@@ -240,6 +240,29 @@ fn a_card_that_is_out_gives_its_blocks_to_others_and_gets_none_whatever_still_ra
 }
 
 #[test]
+fn both_sides_of_an_operator_are_screened_beside_each_other_and_on_one_card() {
+    let mut beside = Vec::new();
+    let mut cells = Cells::new(|running| {
+        let mut there: Vec<String> = running.iter().map(|(_, order)| order.purpose.to_string()).collect();
+        there.sort();
+        beside.push(there);
+        (!running.is_empty()).then_some((0, End::Well))
+    });
+    let (ended, _) = drive(1, &mut cells);
+    assert!(matches!(ended, Drive::Finished), "{:?}", cells.all);
+    let cards: BTreeSet<&str> = cells.all.iter().map(|(card, _)| card.as_str()).collect();
+    assert_eq!(cards.len(), 1, "{:?}", cells.all);
+    let names: Vec<&str> = cells.all.iter().map(|(_, cell)| cell.as_str()).collect();
+    assert_eq!(
+        names.iter().collect::<BTreeSet<_>>().len(),
+        names.len(),
+        "a cell was started twice: {names:?}"
+    );
+    drop(cells);
+    assert_eq!(beside, [vec!["tune_A"], vec!["screen_A", "screen_B"], vec!["screen_B"]]);
+}
+
+#[test]
 fn cells_whose_turn_has_not_come_when_the_time_is_used_up_are_stopped() {
     let folder = tempfile::tempdir().unwrap();
     let mut campaign = campaign(folder.path(), 8, Goal::Screen);

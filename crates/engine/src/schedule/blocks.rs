@@ -8,7 +8,7 @@ use switchback_model::side::{Pairing, Side};
 
 use super::share::Part;
 use super::{
-    ScreenedOperators, all_screened, controls, has_failed_round, measured, next_before_rounds, next_of_round,
+    ScreenedOperators, all_screened, before_rounds, controls, has_failed_round, measured, next_of_round,
 };
 use crate::observer::Phase;
 use crate::request::{Goal, Request};
@@ -93,7 +93,7 @@ impl Standings<'_> {
     }
 
     fn first_cell<'b>(&self, mut blocks: impl Iterator<Item = (&'b str, Part)>) -> Option<(CellKey, Phase)> {
-        blocks.find_map(|(operator, part)| self.next_cell(operator, part, None))
+        blocks.find_map(|(operator, part)| self.next_cells(operator, part, None).into_iter().next())
     }
 
     /// The block that an operator begins with.
@@ -116,30 +116,31 @@ impl Standings<'_> {
         if self.roles.naive.contains(operator) {
             parts.push(Part::Naive(1));
         }
-        parts.retain(|part| self.next_cell(operator, *part, None).is_some());
+        parts.retain(|part| !self.next_cells(operator, *part, None).is_empty());
         parts
     }
 
-    /// The cell of a block that is to be run next on a card; none if the block is whole or cannot be.
+    /// The cells of a block that are to be run next on a card, beside each other if several may be there; none if the block is
+    /// whole or cannot be.
     ///
     /// Without a card: on whichever.
     #[must_use]
-    pub fn next_cell(&self, operator: &str, part: Part, card: Option<&Card>) -> Option<(CellKey, Phase)> {
-        let cell = |purpose, phase| (CellKey { operator: operator.to_owned(), purpose }, phase);
-        match part {
+    pub fn next_cells(&self, operator: &str, part: Part, card: Option<&Card>) -> Vec<(CellKey, Phase)> {
+        let measure = |purpose: Option<Purpose>| purpose.map(|it| (it, Phase::Measure)).into_iter().collect();
+        let cells: Vec<(Purpose, Phase)> = match part {
             Part::Prepare | Part::Run => {
-                next_before_rounds(self.request, self.tunes, self.state, self.screened, operator)
-                    .map(|(purpose, phase)| cell(purpose, phase))
+                before_rounds(self.request, self.tunes, self.state, self.screened, operator)
             }
             Part::Round(round) => {
-                next_of_round(self.state, operator, round, self.rounds.pairing(operator), card)
-                    .map(|purpose| cell(purpose, Phase::Measure))
+                measure(next_of_round(self.state, operator, round, self.rounds.pairing(operator), card))
             }
-            Part::Naive(round) => self
-                .state
-                .open_side(operator, Side::BOTH, card, |side| Purpose::Naive(round, side))
-                .map(|side| cell(Purpose::Naive(round, side), Phase::Measure)),
-        }
+            Part::Naive(round) => {
+                let purpose = |side| Purpose::Naive(round, side);
+                measure(self.state.open_side(operator, Side::BOTH, card, purpose).map(purpose))
+            }
+        };
+        let key = |purpose| CellKey { operator: operator.to_owned(), purpose };
+        cells.into_iter().map(|(purpose, phase)| (key(purpose), phase)).collect()
     }
 
     /// The card on which a block was begun so lately that its other cell belongs there, by the name of its lock.
