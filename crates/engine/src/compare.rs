@@ -113,7 +113,7 @@ pub fn compare(a: &Path, b: &Path, allowed: &BTreeSet<String>, version: &str) ->
         .flat_map(|run| {
             run.notes.iter().map(|note| {
                 Finding::warning(
-                    format!("`{}` is read whole", run.path.display()),
+                    format!("`{}` is not read whole", run.path.display()),
                     note.clone(),
                     "rows around it are kept",
                 )
@@ -126,7 +126,7 @@ pub fn compare(a: &Path, b: &Path, allowed: &BTreeSet<String>, version: &str) ->
     let missing = only_a.map(|it| (it, "B")).chain(only_b.map(|it| (it, "A")));
     findings.extend(missing.map(|((name, _), side)| {
         Finding::warning(
-            format!("`{name}` is in both runs"),
+            format!("`{name}` is in one run only"),
             format!("missing in {side}"),
             "it is not compared",
         )

@@ -70,7 +70,7 @@ fn card_finding(card: &crate::cards::ChosenCard) -> Finding {
 pub(crate) fn capped(card: &crate::cards::ChosenCard) -> Option<Finding> {
     let detail = format!("card {}: {}", card.card.index, card.capped.as_ref()?);
     let hint = "`nvidia-smi --power-limit` sets it; rows of another limit are not comparable";
-    Some(Finding::warning("the card has its own power limit", detail, hint))
+    Some(Finding::warning("the card is held below its own power limit", detail, hint))
 }
 
 fn sampler(backend: &'static Backend, card: &switchback_model::card::Card) -> Finding {

@@ -153,7 +153,7 @@ pub fn prepare(ask: Ask, program: &Path) -> Result<Prepared, EngineError> {
         && let Some(path) = &options.shape_file
     {
         findings.push(Finding::warning(
-            "shape file is read",
+            "the shape file is not read",
             format!("suite `{}` reads no `{}`", suite.name(), path.display()),
             "`--shape-file` is of FlagGems' benchmark: operators here are measured with shapes of their own",
         ));

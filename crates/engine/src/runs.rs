@@ -61,10 +61,29 @@ pub fn read(campaign: &Campaign) -> Result<Vec<RunRead>, EngineError> {
             }
             Standing::Open => Vec::new(),
         };
-        let hints = crate::judge::explain(campaign, spec, None)?;
+        let mut hints = crate::judge::explain(campaign, spec, None)?;
+        hints.extend(cut_off(campaign, &operator));
         runs.push(RunRead { operator, rows, hints });
     }
     Ok(runs)
+}
+
+/// That a run's cell was ended before it was done, and what it had measured by then.
+fn cut_off(campaign: &Campaign, operator: &str) -> Option<String> {
+    if !matches!(campaign.state.standing(operator, Purpose::Run), Standing::Open) {
+        return None;
+    }
+    let attempt = campaign.state.attempts(operator, Purpose::Run).last()?;
+    let rows = attempt.outcome.as_ref()?.counts.success;
+    let kept =
+        if rows == 1 { "1 row until then is".to_owned() } else { format!("{rows} rows until then are") };
+    (rows > 0).then(|| {
+        format!(
+            "its cell was ended before it was done; {kept} kept in `{}`, `switchback resume {}` measures it anew",
+            attempt.dir.path().display(),
+            campaign.dir.root().display()
+        )
+    })
 }
 
 /// Puts the rows of single runs into a report, side A's place, with the conditions that they were measured under.

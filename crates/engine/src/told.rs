@@ -13,21 +13,21 @@ use crate::evidence::{DigestCache, Evidence};
 use crate::request::Goal;
 use crate::state::Standing;
 
-/// A note's topic, what is checked by it, and what to do about it.
+/// A note's topic, what it says, and what to do about it.
 const TOPICS: [(&str, &str, &str); 3] = [
     (
         "shapes",
-        "shapes are those of the file",
+        "shapes are not those of the file",
         "name the operator or its class in the shape file, or leave `--shape-file` out for it",
     ),
     (
         "compatibility",
-        "benchmark's own gates are as they were",
+        "a gate of the benchmark was taken out",
         "a gate that asks for another vendor's device was taken out for this back end; the rows behind it are real ones",
     ),
     (
         "compatibility_refused",
-        "overrides fit the benchmark",
+        "an override does not fit the benchmark",
         "the benchmark's file changed since the override was written: the gate was left as it is; read it, then renew the override",
     ),
 ];

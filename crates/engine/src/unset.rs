@@ -127,7 +127,7 @@ impl Unset {
     #[must_use]
     pub fn finding(&self) -> Option<Finding> {
         let set = switch::describe(&self.variables);
-        let check = "side A is what a machine without the switch compiles".to_owned();
+        let check = "side A may not be what a machine without the switch compiles".to_owned();
         if let Some(reason) = &self.unknown {
             return Some(Finding::warning(
                 check,

@@ -16,8 +16,8 @@ fn a_truncated_outcome_costs_its_cell_and_not_the_campaign() {
     sandbox.finished(&["slow", "same"]);
     let count = sandbox.cells().len();
     cut(&sandbox, "done/cells/slow/r2_B/1/outcome.json", 40);
-    let ran = sandbox.run(&["report", "done"]).code(0).prints("slow r2_B can be read:");
-    ran.prints("is damaged").prints("2 of 3 rounds");
+    let ran = sandbox.run(&["report", "done"]).code(0).prints("slow r2_B cannot be read:");
+    ran.prints("damaged:").prints("2 of 3 rounds");
     sandbox.run(&["resume", "done"]).code(0).prints("another attempt of the cell counts");
     assert_eq!(sandbox.cells()[count..], ["slow r2_B"]);
     assert_eq!(sandbox.operator("done", "slow")["rounds"], 3);
@@ -37,7 +37,7 @@ fn a_torn_end_loses_one_line_and_a_torn_middle_is_told() {
     // The end, `end`, is torn: nothing of a round was in it.
     std::fs::write(&path, &whole[..whole.len() - 20]).unwrap();
     let ran = sandbox.run(&["report", "done"]).code(0);
-    assert!(!ran.stdout.contains("is read whole"), "{}", ran.stdout);
+    assert!(!ran.stdout.contains("is not read whole"), "{}", ran.stdout);
     assert_eq!(sandbox.operator("done", "slow")["verdict"], "FASTER");
 
     // The first row is torn, the second is not: one case has no A in round 1, and it is said.
@@ -45,7 +45,7 @@ fn a_torn_end_loses_one_line_and_a_torn_middle_is_told() {
     torn[rows[0]] = &torn[rows[0]][..30];
     std::fs::write(&path, torn.join("\n") + "\n").unwrap();
     let line = format!("line {}", rows[0] + 1);
-    let ran = sandbox.run(&["report", "done"]).code(0).prints("`slow`, round 1 is read whole");
+    let ran = sandbox.run(&["report", "done"]).code(0).prints("`slow`, round 1 is not read whole");
     ran.prints(&line);
     let slow = sandbox.operator("done", "slow");
     let usable: Vec<usize> = slow["cases"]
@@ -56,10 +56,10 @@ fn a_torn_end_loses_one_line_and_a_torn_middle_is_told() {
         .collect();
     assert_eq!(usable, [2, 3], "{slow}");
     for format in ["markdown", "json"] {
-        sandbox.run(&["report", "done", "--format", format]).code(0).prints("is read whole");
+        sandbox.run(&["report", "done", "--format", format]).code(0).prints("is not read whole");
     }
-    sandbox.run(&["report", "done", "--format", "tsv"]).code(0).says("is read whole");
-    sandbox.run(&["doctor", "done"]).code(0).prints("is read whole");
+    sandbox.run(&["report", "done", "--format", "tsv"]).code(0).says("is not read whole");
+    sandbox.run(&["doctor", "done"]).code(0).prints("is not read whole");
 
     // Rows that were counted when the cell ended are gone with their file.
     std::fs::remove_file(&path).unwrap();

@@ -240,7 +240,7 @@ fn a_cell_that_writes_nonsense_is_read_around_and_told() {
     let reason = outcome["reason"].as_str().unwrap();
     assert!(reason.contains("of `events.jsonl` could not be read, the first is line 1"), "{reason}");
     let findings = sandbox.json("out/report.json")["findings"].to_string();
-    assert!(findings.contains("`slow`, round 1 is read whole"), "{findings}");
+    assert!(findings.contains("`slow`, round 1 is not read whole"), "{findings}");
 }
 
 #[test]

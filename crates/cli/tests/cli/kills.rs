@@ -186,6 +186,19 @@ fn ctrl_c_ends_the_cell_and_says_how_to_go_on() {
 }
 
 #[test]
+fn a_run_that_is_cut_off_says_what_it_had_measured() {
+    let sandbox = Sandbox::new();
+    sandbox.hold("slow run");
+    let command = ["--suite", "command", "--backend", "cpu", "--command", "sh speaker.sh notes {operator}"];
+    let running = sandbox.start(&[&["run", "slow", "--out", "out"], command.as_slice()].concat());
+    sandbox.holding();
+    running.signal(Signal::INT);
+    let ran = running.wait().code(130);
+    ran.prints("no row was measured").prints("1 row until then is kept");
+    sandbox.run(&["resume", "out"]).code(0).prints("10.0");
+}
+
+#[test]
 fn ctrl_c_twice_kills_a_cell_that_does_not_listen() {
     let sandbox = Sandbox::new();
     std::fs::write(sandbox.path("notes/deaf slow screen_A"), "").unwrap();

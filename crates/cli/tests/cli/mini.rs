@@ -235,7 +235,7 @@ fn gates_that_are_taken_out_are_listed_in_the_report() {
     let report = sandbox.json("out/report.json");
     let findings = report["findings"].to_string();
     assert!(
-        findings.contains("benchmark's own gates are as they were (`apply_repetition_penalties`)")
+        findings.contains("a gate of the benchmark was taken out (`apply_repetition_penalties`)")
             && findings.contains("reason='CUDA required')` is taken out on mthreads"),
         "{findings}"
     );
@@ -245,7 +245,7 @@ fn gates_that_are_taken_out_are_listed_in_the_report() {
         other["hints"].to_string().contains("the benchmark's own condition skips it on this machine"),
         "{other}"
     );
-    ran.prints("benchmark's own gates are as they were (`apply_repetition_penalties`)");
+    ran.prints("a gate of the benchmark was taken out (`apply_repetition_penalties`)");
     let page = std::fs::read_to_string(sandbox.path("out/report.md")).unwrap();
     assert!(page.contains("is taken out on mthreads"), "{page}");
 }

@@ -76,7 +76,7 @@ pub(super) fn reading(
                 }
                 Standing::Done(_) | Standing::Failed(_) => "another attempt of the cell counts".into(),
             };
-            Finding::warning(format!("{cell} can be read"), damage, hint)
+            Finding::warning(format!("{cell} cannot be read"), damage, hint)
         })
         .collect();
     let mut say = |place: String, notes: &[String]| {
@@ -84,7 +84,7 @@ pub(super) fn reading(
             let more =
                 if others.is_empty() { String::new() } else { format!(" (and {} more)", others.len()) };
             findings.push(Finding::warning(
-                format!("{place} is read whole"),
+                format!("{place} is not read whole"),
                 format!("{first}{more}"),
                 "what stood there is left out, all around it is kept",
             ));
@@ -128,7 +128,7 @@ pub(super) fn of_campaign(campaign: &Campaign, operators: &[OperatorReport]) -> 
     if screened.len() == operators.len() && compiled > 0 && changed == 0 && switched {
         let verb = if compiled == 1 { "operator compiles" } else { "operators compile" };
         findings.push(Finding::warning(
-            "the switch changes something",
+            "the switch changes nothing",
             format!(
                 "{compiled} {verb} to identical code under both settings ({} against {})",
                 switch::describe(&request.switch().a),
@@ -140,7 +140,7 @@ pub(super) fn of_campaign(campaign: &Campaign, operators: &[OperatorReport]) -> 
     findings.extend(crate::unset::kept(&campaign.dir).and_then(|it| it.finding()));
     if let Some((cell, _)) = campaign.next() {
         findings.push(Finding::warning(
-            "the campaign is finished",
+            "the campaign is not finished",
             format!("cells are left, `{cell}` is next"),
             format!("`switchback resume {}` goes on", campaign.dir.root().display()),
         ));

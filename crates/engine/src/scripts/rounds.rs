@@ -137,7 +137,7 @@ pub(super) fn judge(
     let mut findings = Vec::new();
     if switch.is_none() {
         findings.push(Finding::warning(
-            "the switch's name is known",
+            "the switch's name is not known",
             "neither `summary.log` nor the folder's name tells it",
             "the sides are called `SWITCH` here",
         ));
@@ -262,7 +262,7 @@ fn findings_of(it: &OperatorRead) -> Vec<Finding> {
         })
         .map(|(place, note)| {
             Finding::warning(
-                format!("{place} is read whole"),
+                format!("{place} is not read whole"),
                 note,
                 "what is there is used, nothing is guessed",
             )
@@ -275,7 +275,7 @@ fn findings_of(it: &OperatorRead) -> Vec<Finding> {
         .collect();
     if !missing.is_empty() {
         findings.push(Finding::warning(
-            format!("`{}` has all its rounds", it.spec.operator),
+            format!("`{}` lacks rounds", it.spec.operator),
             format!("{} of {} are missing: {}", missing.len(), 2 * it.rounds, missing.join(", ")),
             "a round without one of its sides compares nothing",
         ));

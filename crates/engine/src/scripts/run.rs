@@ -312,7 +312,7 @@ pub fn report(it: &RunOf, runs: &[RunRead], name: &str, version: &str) -> Report
         .collect();
     let findings = it.notes.iter().map(|note| {
         Finding::warning(
-            format!("`{name}` is read whole"),
+            format!("`{name}` is not read whole"),
             note.clone(),
             "what is there is used, nothing is guessed",
         )

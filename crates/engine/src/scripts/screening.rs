@@ -117,8 +117,8 @@ pub fn report(
     let mut report = rounds::judge(&read, &name, switch, allowed, margin_pct, version)?;
     if !there {
         report.findings.push(Finding::warning(
-            format!("`{SCREEN}` is there"),
-            "it is missing: operators are those that have a run",
+            format!("`{SCREEN}` is missing"),
+            "operators are those that have a run",
             "files and dtypes that were asked for are not known, and `rescore` has no table to write",
         ));
     }
