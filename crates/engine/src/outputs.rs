@@ -105,10 +105,13 @@ pub fn compare(screens: [Option<&Evidence>; 2], rounds: &[&Evidence]) -> CaseOut
             _ if in_a.repeatable == Some(false) || in_b.repeatable == Some(false) => {
                 plain(OutputsVerdict::NotComparable)
             }
-            (Some(_), Some(_)) => errors.get(case).and_then(Errors::compared).unwrap_or(Compared {
-                verdict: OutputsVerdict::Unreferenced,
-                detail: Some("outputs: no reference to hold them against".to_owned()),
-            }),
+            (Some(_), Some(_)) => {
+                let known = errors.get(case);
+                known.and_then(Errors::compared).unwrap_or_else(|| Compared {
+                    verdict: OutputsVerdict::Unreferenced,
+                    detail: known.and_then(|it| it.reason.clone()),
+                })
+            }
             _ => plain(OutputsVerdict::NotComparable),
         };
         it.0.insert(case.clone(), found);
@@ -124,26 +127,30 @@ fn said_by_the_cell(outputs: &Outputs) -> Option<Compared> {
     };
     let detail = match (verdict, outputs.bound) {
         (OutputsVerdict::Wrong, Some(bound)) => Some(distances(outputs.error_a, outputs.error_b, bound)),
-        (OutputsVerdict::Wrong | OutputsVerdict::Unreferenced, _) => {
-            outputs.detail.as_ref().map(|detail| format!("outputs: {detail}"))
-        }
+        (OutputsVerdict::Wrong | OutputsVerdict::Unreferenced, _) => outputs.detail.clone(),
         _ => None,
     };
     Some(Compared { verdict, detail })
 }
 
 /// A case's largest errors against a reference, over all cells of one side; an infinite one has no number in JSON.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 struct Errors {
     a: Option<f64>,
     b: Option<f64>,
     bound: Option<f64>,
+    /// Why a cell had no reference.
+    reason: Option<String>,
 }
 
 impl Errors {
     fn note(all: &mut BTreeMap<CaseKey, Self>, outputs: &Outputs) {
-        let (Some(side), Some(bound)) = (outputs.side, outputs.bound) else { return };
+        let Some(side) = outputs.side else { return };
         let it = all.entry(outputs.case.clone()).or_default();
+        let Some(bound) = outputs.bound else {
+            it.reason = outputs.detail.clone().or_else(|| it.reason.take());
+            return;
+        };
         let (place, error) = match side {
             Side::A => (&mut it.a, outputs.error_a),
             Side::B => (&mut it.b, outputs.error_b),
@@ -307,7 +314,7 @@ mod tests {
         said.detail = Some("A and B are 0.5 apart".into());
         let it = compare([None, None], &[&evidence(vec![said.clone()])]);
         assert_eq!(it.of(&case("x")), Some(OutputsVerdict::Unreferenced));
-        assert_eq!(it.detail(&case("x")), Some("outputs: A and B are 0.5 apart"));
+        assert_eq!(it.detail(&case("x")), Some("A and B are 0.5 apart"));
         said.bound = Some(1e-3);
         let it = compare([None, None], &[&evidence(vec![said])]);
         assert_eq!((it.worst(), it.detail(&case("x"))), (Some(OutputsVerdict::Differs), None));

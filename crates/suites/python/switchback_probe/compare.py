@@ -10,7 +10,7 @@ import sys
 
 from .distance import largest_error, rounding_bound
 from .host_parts import on_card
-from .outputs import WHOLE_BYTES, size_bytes, tensors_in
+from .outputs import WHOLE_BYTES, no_reference, size_bytes, tensors_in
 
 WORSE = 4.0
 """B is wrong if its error is more than so many times A's, and beyond what rounding explains."""
@@ -92,9 +92,9 @@ class Comparison:
             try:
                 return self._against_reference()
             except Exception as error:
-                detail = f"no reference: {type(error).__name__}: {error}"
+                detail = no_reference(error)
         try:
-            apart = f"{largest_error(a, b, self.parts):.3g} apart, of A's largest value"
+            apart = f"{largest_error(a, b, self.parts):.3g} of A's largest value apart"
         except Exception as error:
             apart = f"apart, how far is not known: {type(error).__name__}: {error}"
         words = [f"A and B are {apart}", detail]

@@ -50,6 +50,11 @@ def size_bytes(tensors):
     return sum(int(tensor.numel()) * int(tensor.element_size()) for tensor in tensors)
 
 
+def no_reference(error):
+    """Why there is no reference; a `ValueError` is ours and says it all."""
+    return f"no reference: {error}" if type(error) is ValueError else f"no reference: {type(error).__name__}: {error}"
+
+
 class Outputs:
     """Outputs of untimed passes that wait to be digested."""
 
@@ -110,7 +115,7 @@ class Outputs:
             error = distance.largest_error(right, tensors, self.session.parts)
             bound = distance.rounding_bound(roundings, tensors[0].dtype)
         except Exception as error:
-            return {"detail": f"no reference: {type(error).__name__}: {error}"}
+            return {"detail": no_reference(error)}
         # JSON has no infinity: a bound without an error stands for one.
         return {"bound": bound, **({f"error_{self.session.side.lower()}": error} if math.isfinite(error) else {})}
 
