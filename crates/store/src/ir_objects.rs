@@ -29,7 +29,16 @@ pub fn get(ir_dir: &Path, name: &str) -> Result<Vec<u8>, StoreError> {
     if name.len() != 64 || !name.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return Err(StoreError::damaged(&path, "not the name of an IR text, which is a SHA-256"));
     }
-    let text = std::fs::read(&path).map_err(StoreError::io("read", &path))?;
+    let text = match std::fs::read(&path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            return Err(StoreError::damaged(
+                &path,
+                "this text of compiled code is not there, and without it nothing can be said of the code; the folder `ir` belongs \
+                 to the campaign wherever it is copied, and what was judged before stands in `report.json`",
+            ));
+        }
+        read => read.map_err(StoreError::io("read", &path))?,
+    };
     if sha256(&text) != name {
         return Err(StoreError::damaged(&path, "its text has another SHA-256 than its name says"));
     }
@@ -61,5 +70,12 @@ mod tests {
         std::fs::write(folder.path().join(&name), b"ab").unwrap();
         assert!(get(folder.path(), &name).unwrap_err().to_string().contains("SHA-256"));
         assert!(get(folder.path(), "../secret").is_err());
+        std::fs::remove_file(folder.path().join(&name)).unwrap();
+        assert!(
+            get(folder.path(), &name)
+                .unwrap_err()
+                .to_string()
+                .contains("the folder `ir` belongs to the campaign")
+        );
     }
 }
