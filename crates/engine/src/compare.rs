@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use switchback_model::cell::Purpose;
 use switchback_model::conditions::Conditions;
+use switchback_model::event::OutputsVerdict;
 use switchback_model::finding::Finding;
 use switchback_model::operator::OperatorSpec;
 use switchback_model::report::{Report, SCHEMA};
@@ -78,16 +79,18 @@ pub fn compare(a: &Path, b: &Path, allowed: &BTreeSet<String>, version: &str) ->
         // Without a probe nothing is known of the code: no case can be called untouched.
         let assumed = screened.clone().unwrap_or_else(unknown_code);
         let cases = measured_cases(&rounds, Pairing::Process, &assumed, [Some(a), Some(b)]);
+        let outputs = outputs::compare([Some(a), Some(b)], &[]);
         inputs.push(OperatorInput {
             operator: (*name).to_owned(),
             all_identical: screened.as_ref().is_some_and(|it| it.verdict == ScreenVerdict::NoIrDiff),
             process_paired: true,
+            outputs_wrong: outputs.worst() == Some(OutputsVerdict::Wrong),
             cases: cases.iter().map(|case| case.input.clone()).collect(),
             ..OperatorInput::default()
         });
         let it = Measured {
             cases,
-            outputs: outputs::compare([Some(a), Some(b)], &[]),
+            outputs,
             fallbacks: a.fallbacks + b.fallbacks,
             failed_cells: Vec::new(),
             clocks: None,
@@ -265,6 +268,11 @@ fn relabelled(mut evidence: Evidence, side: Side) -> Evidence {
     evidence.launched =
         evidence.launched.into_iter().map(|((_, case), launched)| ((side, case), launched)).collect();
     for outputs in &mut evidence.outputs {
+        let error = outputs.error_a.or(outputs.error_b);
+        (outputs.error_a, outputs.error_b) = match side {
+            Side::A => (error, None),
+            Side::B => (None, error),
+        };
         outputs.side = outputs.side.map(|_| side);
     }
     evidence

@@ -193,7 +193,10 @@ fn measure_operator(campaign: &Campaign, name: &str, rounds: &[RoundRead]) -> Me
     let fallbacks = evidence.iter().chain(screens.iter().flatten()).map(|evidence| evidence.fallbacks).sum();
     Measured {
         cases,
-        outputs: outputs::compare(screens, &evidence),
+        outputs: outputs::compare(
+            screens,
+            &rounds.iter().map(|round| round.evidence.as_slice()).collect::<Vec<_>>(),
+        ),
         fallbacks,
         failed_cells: failed_cells(campaign, name),
         clocks: clocks(&evidence),

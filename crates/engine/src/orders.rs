@@ -22,13 +22,15 @@ use crate::request::{Goal, Request, RequestCard};
 use crate::schedule::seed;
 use crate::state::{Standing, State};
 
-/// Where a cell runs.
+/// What a cell is given that neither the request nor its own name says.
 #[derive(Debug, Clone, Copy)]
-pub struct Place<'a> {
+pub struct Given<'a> {
     /// The card.
     pub card: &'a RequestCard,
     /// How it shares the card, as [`Order::turn`] has it.
     pub turn: Option<Turn>,
+    /// Whether its outputs are held against a reference, as [`Order::reference`] has it.
+    pub reference: bool,
 }
 
 /// Claims a cell's next attempt and writes its order, for a card whose caches are its own.
@@ -42,9 +44,9 @@ pub fn write(
     backend: &Backend,
     state: &State,
     cell: &CellKey,
-    place: Place<'_>,
+    given: Given<'_>,
 ) -> Result<AttemptDir, StoreError> {
-    let Place { card, turn } = place;
+    let Given { card, turn, reference } = given;
     let operator = request
         .operators
         .iter()
@@ -110,6 +112,7 @@ pub fn write(
                 .collect(),
             CellSides::A | CellSides::B => BTreeMap::new(),
         },
+        reference,
         turn,
     };
     attempt.write_order(&order)?;

@@ -35,12 +35,6 @@ impl Purpose {
         }
     }
 
-    /// True for one side of a measured round: the other side's outputs are in another cell.
-    #[must_use]
-    pub fn is_side_of_round(self) -> bool {
-        matches!(self, Self::Round(_, CellSides::A | CellSides::B))
-    }
-
     /// The round that the cell belongs to, if it belongs to one.
     #[must_use]
     pub fn round(self) -> Option<u32> {

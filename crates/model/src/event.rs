@@ -118,7 +118,8 @@ mod tests {
         let of = OutputsVerdict::of_errors;
         assert_eq!(of(1e-7, 5e-6, 1e-6), OutputsVerdict::Wrong);
         assert_eq!(of(1e-7, 5e-7, 1e-6), OutputsVerdict::Differs, "rounding explains it");
-        assert_eq!(of(2e-6, 5e-6, 1e-6), OutputsVerdict::Differs, "A is hardly better");
+        assert_eq!(of(2e-6, 5e-6, 1e-6), OutputsVerdict::Beyond, "A is hardly better");
+        assert_eq!(of(5e-6, 1e-7, 1e-6), OutputsVerdict::Beyond, "A is what is wrong");
         assert_eq!(of(0.0, f64::INFINITY, 0.0), OutputsVerdict::Wrong);
     }
 

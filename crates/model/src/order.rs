@@ -44,6 +44,10 @@ pub struct Order {
     /// compiled. Empty for all others.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub compiled: BTreeMap<Side, PathBuf>,
+    /// True if outputs are to be held against a reference in a cell of one side: screening saw them differ. Cells of both sides
+    /// look by themselves.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub reference: bool,
     /// How it shares the card with other cells of its campaign; none if it is there by itself from start to end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<Turn>,

@@ -122,9 +122,9 @@ pub struct OperatorReport {
     /// How the outputs compare; none if nothing was compared.
     #[serde(default)]
     pub outputs: Option<OutputsVerdict>,
-    /// Cases whose outputs were compared, and how many were equal.
+    /// How many cases' outputs compare how, of all that the operator has.
     #[serde(default)]
-    pub outputs_cases: Option<(u32, u32)>,
+    pub outputs_cases: BTreeMap<OutputsVerdict, u32>,
     /// True if cases go significantly both ways.
     #[serde(default)]
     pub mixed: bool,

@@ -227,13 +227,7 @@ pub fn remarks(report: &Report, operator: &OperatorReport) -> Vec<String> {
     } else if operator.rounds > report.rounds {
         out.push(count(operator.rounds, "round", "rounds"));
     }
-    match operator.outputs {
-        Some(OutputsVerdict::Differs) => out.push("outputs differ within rounding".into()),
-        Some(OutputsVerdict::Unreferenced) => out.push("outputs differ, without a reference".into()),
-        Some(OutputsVerdict::Wrong) => out.push("outputs wrong".into()),
-        Some(OutputsVerdict::NotComparable) => out.push("outputs not comparable".into()),
-        Some(OutputsVerdict::Equal) | None => {}
-    }
+    out.extend(OutputsTally::of(operator).remarks());
     let host_bound = operator.cases.iter().filter(|case| case.host_bound).count();
     if host_bound > 0 {
         out.push(format!(
@@ -271,12 +265,14 @@ pub fn screen_counts(report: &Report) -> ([(ScreenVerdict, usize); 4], usize) {
 /// Cases whose outputs were compared.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct OutputsTally {
-    /// Cases that were compared.
+    /// Cases that could be compared.
     pub compared: u32,
     /// Bit for bit equal.
     pub equal: u32,
-    /// Different, no worse than rounding explains.
+    /// Different, as much as rounding explains.
     pub differs: u32,
+    /// Different by more than that, and B no four times as far off as A.
+    pub beyond: u32,
     /// Different, and no reference says how much of it is rounding.
     pub unreferenced: u32,
     /// Worse than rounding explains.
@@ -286,19 +282,29 @@ pub struct OutputsTally {
 }
 
 impl OutputsTally {
-    /// Counts an operator's cases; its own count wins where it has one.
+    /// Counts an operator's cases: all that it has, where the report says so, else those that were measured.
     #[must_use]
     pub fn of(operator: &OperatorReport) -> Self {
         let kind = |verdict| {
             let cases = operator.cases.iter().filter(|case| case.outputs == Some(verdict)).count();
             u32::try_from(cases).unwrap_or(u32::MAX)
         };
-        let (equal, differs) = (kind(OutputsVerdict::Equal), kind(OutputsVerdict::Differs));
-        let (wrong, not_comparable) = (kind(OutputsVerdict::Wrong), kind(OutputsVerdict::NotComparable));
-        let unreferenced = kind(OutputsVerdict::Unreferenced);
-        let counted = [equal, differs, unreferenced, wrong].into_iter().fold(0, u32::saturating_add);
-        let (compared, equal) = operator.outputs_cases.unwrap_or((counted, equal));
-        Self { compared, equal, differs, unreferenced, wrong, not_comparable }
+        let of = |verdict| match operator.outputs_cases.get(&verdict) {
+            Some(cases) => *cases,
+            None if operator.outputs_cases.is_empty() => kind(verdict),
+            None => 0,
+        };
+        let [equal, differs, beyond, unreferenced, wrong, not_comparable] = [
+            OutputsVerdict::Equal,
+            OutputsVerdict::Differs,
+            OutputsVerdict::Beyond,
+            OutputsVerdict::Unreferenced,
+            OutputsVerdict::Wrong,
+            OutputsVerdict::NotComparable,
+        ]
+        .map(of);
+        let compared = [equal, differs, beyond, unreferenced, wrong].into_iter().fold(0, u32::saturating_add);
+        Self { compared, equal, differs, beyond, unreferenced, wrong, not_comparable }
     }
 
     /// Adds up all operators.
@@ -308,28 +314,58 @@ impl OutputsTally {
             compared: sum.compared.saturating_add(it.compared),
             equal: sum.equal.saturating_add(it.equal),
             differs: sum.differs.saturating_add(it.differs),
+            beyond: sum.beyond.saturating_add(it.beyond),
             unreferenced: sum.unreferenced.saturating_add(it.unreferenced),
             wrong: sum.wrong.saturating_add(it.wrong),
             not_comparable: sum.not_comparable.saturating_add(it.not_comparable),
         })
     }
 
-    /// `equal in 46 of 48 cases, 2 differ within rounding`.
+    /// How many of each kind but equal ones, how a sentence calls them, and how a remark does: before and after their number.
+    fn others(&self) -> [(u32, &'static str, [&'static str; 2]); 5] {
+        [
+            (self.wrong, "WRONG", ["outputs wrong", ""]),
+            (
+                self.unreferenced,
+                "different, without a reference",
+                ["outputs differ", ", without a reference"],
+            ),
+            (
+                self.beyond,
+                "different beyond rounding, B under 4 times as far off as A",
+                ["outputs differ beyond rounding", ", B under 4 times as far off as A"],
+            ),
+            (self.differs, "different within rounding", ["outputs differ within rounding", ""]),
+            (self.not_comparable, "not comparable", ["outputs not comparable", ""]),
+        ]
+    }
+
+    /// What is to be said beside an operator's figures; nothing where all are equal.
+    #[must_use]
+    pub fn remarks(&self) -> Vec<String> {
+        let all = self.compared + self.not_comparable;
+        self.others()
+            .into_iter()
+            .filter(|(number, ..)| *number > 0)
+            .map(|(number, _, [before, after])| match number == all {
+                true => format!("{before}{after}"),
+                false => format!("{before} in {number} of {}{after}", count(all, "case", "cases")),
+            })
+            .collect()
+    }
+
+    /// `equal in 46 of 48 cases, 2 different within rounding`.
     #[must_use]
     pub fn sentence(&self) -> String {
         let mut out = if self.compared == 0 {
-            "not compared".to_owned()
+            if self.not_comparable > 0 { String::new() } else { "not compared".to_owned() }
         } else {
             format!("equal in {} of {}", self.equal, count(self.compared, "case", "cases"))
         };
-        for (number, what) in [
-            (self.wrong, "WRONG"),
-            (self.unreferenced, "different, without a reference"),
-            (self.differs, "different within rounding"),
-            (self.not_comparable, "not comparable"),
-        ] {
+        for (number, what, _) in self.others() {
             if number > 0 {
-                out.push_str(&format!(", {number} {what}"));
+                let comma = if out.is_empty() { "" } else { ", " };
+                out.push_str(&format!("{comma}{number} {what}"));
             }
         }
         out

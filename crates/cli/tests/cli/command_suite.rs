@@ -68,6 +68,29 @@ fn identical_code_is_measured_unasked_only_where_there_is_a_verdict_to_protect()
     assert!(!measured(&["same"], "unchanged"));
 }
 
+/// Screening saw equal bits; a round that did not is not outvoted by it.
+#[test]
+fn outputs_that_differ_in_a_round_only_are_judged_by_that_round() {
+    let sandbox = Sandbox::new();
+    for (side, error) in [("A", r#""error_a":1e-7"#), ("B", r#""error_b":0.5"#)] {
+        let told = format!(r#""digest":"{side}",{error},"bound":1e-6"#);
+        std::fs::write(sandbox.path(&format!("notes/outputs slow r2_{side}")), told).unwrap();
+        std::fs::write(
+            sandbox.path(&format!("notes/outputs steady r2_{side}")),
+            format!(r#""digest":"{side}""#),
+        )
+        .unwrap();
+    }
+    let ran = sandbox.run(&sandbox.speaker(&["slow", "steady", "same"], &["--out", "out"])).code(0);
+    ran.prints("outputs wrong in 2 of 2 cases").prints("outputs differ, without a reference");
+    assert_eq!(sandbox.operator("out", "slow")["verdict"], "WRONG");
+    let steady = sandbox.operator("out", "steady");
+    assert_eq!(steady["outputs_cases"], serde_json::json!({"unreferenced": 2}));
+    assert_eq!(steady["cases"][0]["notes"], serde_json::json!(["equal in some cells, not in others"]));
+    let same = sandbox.operator("out", "same");
+    assert_eq!(same["outputs_cases"], serde_json::json!({"equal": 2}));
+}
+
 #[test]
 fn tables_begin_with_the_columns_that_scripts_know() {
     let sandbox = Sandbox::new();

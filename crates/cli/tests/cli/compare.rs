@@ -4,6 +4,28 @@ use std::path::PathBuf;
 
 use crate::support::{QUICK, Sandbox};
 
+/// What a run tells of its outputs is a side's once the run stands for that side.
+#[test]
+fn a_wrong_run_is_wrong_as_b_and_as_a_it_is_the_one_to_look_at() {
+    let sandbox = Sandbox::new();
+    for (out, error) in [("good", "1e-7"), ("near", "2e-7"), ("bad", "0.5")] {
+        let told = format!(r#""digest":"{out}","error_a":{error},"bound":1e-6"#);
+        std::fs::write(sandbox.path("notes/outputs slow run"), told).unwrap();
+        let command =
+            ["--suite", "command", "--backend", "cpu", "--command", "sh speaker.sh notes {operator}"];
+        sandbox.run(&[&["run", "slow", "--out", out], command.as_slice()].concat()).code(0);
+    }
+    let compared = |a, b| {
+        let json = sandbox.run(&["compare", a, b, "--json"]).code(0);
+        let report: serde_json::Value = serde_json::from_str(&json.stdout).unwrap();
+        let operator = &report["operators"][0];
+        [&operator["outputs"], &operator["verdict"]].map(|it| it.as_str().unwrap().to_owned())
+    };
+    assert_eq!(compared("good", "near")[0], "differs");
+    assert_eq!(compared("good", "bad"), ["wrong", "WRONG"]);
+    assert_eq!(compared("bad", "good")[0], "beyond");
+}
+
 #[test]
 fn runs_of_other_conditions_are_refused_before_a_latency_is_read() {
     let sandbox = Sandbox::new();

@@ -271,7 +271,7 @@ impl<S: Sink> Cell<'_, S> {
         let again = operands.output();
         let compared = match outputs.get(1) {
             None => {
-                let reference = self.order.purpose.is_side_of_round().then_some((operator, &operands));
+                let reference = self.order.reference.then_some((operator, &operands));
                 outputs::of_one_side(case, *first_side, first, again, reference)
             }
             Some((_, _, second)) => outputs::of_both_sides(operator, case, &operands, first, second, again),

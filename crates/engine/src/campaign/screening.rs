@@ -1,12 +1,13 @@
 //! Screens operators whose cells are all there.
 
-use switchback_model::cell::Purpose;
-use switchback_model::side::Side;
+use switchback_model::cell::{CellKey, Purpose};
+use switchback_model::side::{CellSides, Side};
 
 use super::Campaign;
 use crate::error::EngineError;
 use crate::evidence::Evidence;
 use crate::observer::Observer;
+use crate::outputs::want_a_reference;
 use crate::request::Goal;
 use crate::schedule;
 use crate::screen::{Again, Screened, screen};
@@ -94,6 +95,13 @@ impl Campaign {
             Standing::Open if tunes => Ok(once),
             Standing::Open => Ok(Screened { again: Again::Wanted, ..once }),
         }
+    }
+
+    /// True for a cell of one side whose outputs differ from the other side's as far as screening knows: once is enough, so
+    /// the first round has them held against a reference.
+    pub(crate) fn wants_a_reference(&self, cell: &CellKey) -> bool {
+        let screens = Side::BOTH.map(|side| self.screen_evidence.get(&(cell.operator.clone(), side)));
+        matches!(cell.purpose, Purpose::Round(1, CellSides::A | CellSides::B)) && want_a_reference(screens)
     }
 
     fn is_ready(&self, operator: &str) -> bool {

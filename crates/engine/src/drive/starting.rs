@@ -13,7 +13,7 @@ use switchback_model::order::Turn;
 use super::Driver;
 use crate::error::EngineError;
 use crate::observer::Phase;
-use crate::orders::{self, Place};
+use crate::orders::{self, Given};
 use crate::schedule::share::{Part, Work, next_block};
 use crate::seats::{Block, RunningCell, Seat};
 use crate::turns;
@@ -152,7 +152,7 @@ impl Driver<'_> {
             campaign.backend,
             &campaign.state,
             &cell,
-            Place { card: &seat.card, turn },
+            Given { card: &seat.card, turn, reference: campaign.wants_a_reference(&cell) },
         )?;
         self.observer.cell_started(&cell, &seat.card.card, phase, self.done, self.total);
         let started = self

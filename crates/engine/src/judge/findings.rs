@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use switchback_model::cell::Purpose;
+use switchback_model::event::OutputsVerdict;
 use switchback_model::finding::Finding;
 use switchback_model::operator::OperatorSpec;
 use switchback_model::report::OperatorReport;
@@ -127,10 +128,18 @@ pub(super) fn of_campaign(campaign: &Campaign, operators: &[OperatorReport]) -> 
     let switched = request.goal != Goal::Run && !request.is_calibration();
     if screened.len() == operators.len() && compiled > 0 && changed == 0 && switched {
         let verb = if compiled == 1 { "operator compiles" } else { "operators compile" };
+        let otherwise = operators.iter().filter(|operator| {
+            !matches!(operator.outputs, None | Some(OutputsVerdict::Equal | OutputsVerdict::NotComparable))
+        });
+        let outputs = match otherwise.count() {
+            0 => String::new(),
+            1 => "; the outputs of one differ all the same".to_owned(),
+            number => format!("; the outputs of {number} differ all the same"),
+        };
         findings.push(Finding::warning(
-            "the switch changes nothing",
+            "the switch changes no code",
             format!(
-                "{compiled} {verb} to identical code under both settings ({} against {})",
+                "{compiled} {verb} to identical code under both settings ({} against {}){outputs}",
                 switch::describe(&request.switch().a),
                 switch::describe(&request.switch().b)
             ),

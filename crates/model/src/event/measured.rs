@@ -87,13 +87,16 @@ pub struct Row {
 }
 
 /// How both sides' outputs compare.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OutputsVerdict {
     /// Bit for bit.
     Equal,
-    /// Different, B no worse than rounding explains.
+    /// Different, and both sides as close to the reference as rounding explains, or a few times that.
     Differs,
+    /// Different by more than that, and B less than four times as far from the reference as A: it may be A that is
+    /// wrong, or the reference.
+    Beyond,
     /// Different, and no reference says how much of it is rounding.
     Unreferenced,
     /// B is worse than A beyond what rounding explains.
@@ -107,6 +110,7 @@ impl fmt::Display for OutputsVerdict {
         f.pad(match self {
             Self::Equal => "equal",
             Self::Differs => "differs",
+            Self::Beyond => "beyond",
             Self::Unreferenced => "unreferenced",
             Self::Wrong => "wrong",
             Self::NotComparable => "not_comparable",
@@ -121,7 +125,14 @@ impl OutputsVerdict {
     /// Outputs that differ, by both sides' largest relative errors against one reference; `bound` is what rounding explains.
     #[must_use]
     pub fn of_errors(error_a: f64, error_b: f64, bound: f64) -> Self {
-        if error_b > WORSE * error_a && error_b > bound { Self::Wrong } else { Self::Differs }
+        if error_b > WORSE * error_a && error_b > bound {
+            Self::Wrong
+        } else if error_a.max(error_b) <= WORSE * bound {
+            // The bound knows no rounding in between, to half precision say, and knows it of neither side.
+            Self::Differs
+        } else {
+            Self::Beyond
+        }
     }
 }
 

@@ -105,6 +105,9 @@ pub(crate) fn case_remarks(case: &CaseReport) -> Vec<String> {
     match case.outputs {
         Some(OutputsVerdict::Wrong) => out.push("outputs WRONG".into()),
         Some(OutputsVerdict::Differs) => out.push("outputs differ within rounding".into()),
+        Some(OutputsVerdict::Beyond) => {
+            out.push("outputs differ beyond rounding, B under 4 times as far off as A".into());
+        }
         Some(OutputsVerdict::Unreferenced) => out.push("outputs differ, without a reference".into()),
         Some(OutputsVerdict::NotComparable) => out.push("outputs not comparable".into()),
         Some(OutputsVerdict::Equal) | None => {}

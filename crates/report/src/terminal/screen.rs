@@ -4,10 +4,10 @@ use anstyle::{AnsiColor, Style};
 use switchback_model::report::Report;
 use switchback_model::verdict::ScreenVerdict;
 
-use super::grid::{Column, Row, table};
+use super::grid::{Column, Row, labelled, table};
 use super::report::{screen_phase, sides, warnings};
 use super::{FAINT, TerminalStyle};
-use crate::facts;
+use crate::facts::{self, OutputsTally};
 use crate::number;
 use crate::text::{cut, printable};
 
@@ -63,5 +63,9 @@ pub fn screen_table(report: &Report, style: &TerminalStyle) -> String {
         })
         .collect();
     table(&mut out, style, &columns, &rows);
+    let tally = OutputsTally::total(report);
+    if tally.compared > 0 {
+        labelled(&mut out, style, "outputs", &tally.sentence());
+    }
     out
 }

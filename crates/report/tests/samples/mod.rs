@@ -63,7 +63,7 @@ pub fn measured(name: &str, verdict: Verdict, effect: f64, low: f64, high: f64) 
         noise_a_pct: Some(0.31),
         noise_b_pct: Some(0.22),
         outputs: Some(OutputsVerdict::Equal),
-        outputs_cases: Some((8, 8)),
+        outputs_cases: BTreeMap::from([(OutputsVerdict::Equal, 8)]),
         ..operator(name, ScreenVerdict::IrChanged, verdict)
     }
 }
@@ -164,7 +164,14 @@ pub fn nasty() -> Report {
     operators[0].mixed = true;
     operators[0].rounds = 3;
     operators[0].replay_fallbacks = 2;
-    operators[4].outputs = Some(OutputsVerdict::Differs);
+    operators[4].outputs = Some(OutputsVerdict::Unreferenced);
+    operators[4].outputs_cases = BTreeMap::from([
+        (OutputsVerdict::Equal, 1),
+        (OutputsVerdict::Differs, 2),
+        (OutputsVerdict::Beyond, 1),
+        (OutputsVerdict::Unreferenced, 3),
+        (OutputsVerdict::NotComparable, 1),
+    ]);
     operators[4].kernels = vec![KernelReport {
         kernel: format!("{long}_kernel|0\u{7}"),
         variants: 186,
@@ -179,7 +186,7 @@ pub fn nasty() -> Report {
             5.0,
         )
     }];
-    operators[5].outputs_cases = Some((8, 6));
+    operators[5].outputs_cases = BTreeMap::from([(OutputsVerdict::Equal, 6), (OutputsVerdict::Wrong, 2)]);
     operators[5].reasons.push("2 of 8 cases: error 0.4 against a bound of 0.001".into());
     operators[5].cases = vec![
         CaseReport { outputs: Some(OutputsVerdict::Wrong), ..case("f32 [7]", 2.0, 1.0) },

@@ -5,12 +5,15 @@ torch's, save what cannot wait; `wrong` is B's error above both four times A's a
 another order is not a wrong sum.
 """
 
+import functools
 import math
 import sys
 
-from .distance import largest_error, rounding_bound
+from . import reference as references
+from .distance import largest_of
 from .host_parts import on_card
-from .outputs import WHOLE_BYTES, no_reference, size_bytes, tensors_in
+from .outputs import WHOLE_BYTES
+from .outputs_of import size_bytes, tensors_in
 
 WORSE = 4.0
 """B is wrong if its error is more than so many times A's, and beyond what rounding explains."""
@@ -29,8 +32,10 @@ class ComparedOutputs:
 
     def begin(self, case, snapshot, memory=None):
         """A new case, whose outputs are to be kept; `snapshot` where its inputs are put back before each call."""
-        found = Comparison(case, snapshot, self.reference, self.session.parts, memory)
-        self.reference = None
+        reference, self.reference = self.reference, None
+        if reference is not None:
+            reference = functools.partial(references.evaluated, self.session, reference)
+        found = Comparison(case, snapshot, reference, self.session.parts, memory)
         if not self.session.tuner.recording:
             self._held.append(found)
         return found
@@ -92,9 +97,9 @@ class Comparison:
             try:
                 return self._against_reference()
             except Exception as error:
-                detail = no_reference(error)
+                detail = references.why_none(error)
         try:
-            apart = f"{largest_error(a, b, self.parts):.3g} of A's largest value apart"
+            apart = f"{largest_of(a, b, self.parts):.3g} of A's largest value apart"
         except Exception as error:
             apart = f"apart, how far is not known: {type(error).__name__}: {error}"
         words = [f"A and B are {apart}", detail]
@@ -104,18 +109,23 @@ class Comparison:
         if self.snapshot is not None:
             self.snapshot.restore()  # timed calls have written into the inputs since
         right, roundings = self.reference()
-        right = tensors_in(right)
-        if not right:
-            raise ValueError("there is none for this operator")
-        error_a, error_b = (largest_error(right, self.tensors[side], self.parts) for side in ("A", "B"))
+        error_a, bound_a = references.against(right, roundings, self.tensors["A"], self.parts)
+        error_b, bound_b = references.against(right, roundings, self.tensors["B"], self.parts)
         if math.isinf(error_a) and math.isinf(error_b):
-            raise ValueError("both sides lie infinitely far from it, so it is not this case's")
-        bound = rounding_bound(roundings, self.tensors["A"][0].dtype)
-        verdict = "wrong" if error_b > WORSE * error_a and error_b > bound else "differs"
+            raise ValueError("both sides lie infinitely far from what it would be, so it is not this case's")
+        bound = min(bound_a, bound_b)
+        is_wrong = error_b > WORSE * error_a and error_b > bound
+        integers = [references.integers_in(self.tensors[side]) for side in ("A", "B")]
+        if not is_wrong and not self.parts.equal(*integers):
+            return {
+                "verdict": "differs",
+                "detail": "integers among the outputs differ, which no reference is asked for",
+            }
         # JSON has no infinity.
         numbers = {"error_a": error_a, "error_b": error_b, "bound": bound}
         detail = ", ".join(f"{name} {value:.3g}" for name, value in numbers.items())
-        return {"verdict": verdict, "detail": detail, **{k: v for k, v in numbers.items() if math.isfinite(v)}}
+        numbers = {name: value for name, value in numbers.items() if math.isfinite(value)}
+        return {"verdict": "wrong" if is_wrong else "differs", "detail": detail, **numbers}
 
 
 class Snapshot:

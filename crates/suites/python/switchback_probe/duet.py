@@ -8,7 +8,8 @@ tensors and the same seeds; a case that fails on one side is measured on neither
 from .calls import resetter
 from .compare import ComparedOutputs, Snapshot
 from .duet_timer import DuetTimer
-from .outputs import seed_all, seed_of, tensors_in
+from .outputs import seed_all, seed_of
+from .outputs_of import tensors_in
 from .protocol import error_text
 
 

@@ -7,7 +7,8 @@ reference (a backward pass, integers) says so with a `ValueError`.
 
 import sys
 
-from .outputs import tensors_in
+from .distance import is_inexact
+from .outputs_of import tensors_in
 
 
 def reference(bench, inputs):
@@ -27,12 +28,6 @@ def reference(bench, inputs):
     kwargs = {name: value for name, value in kwargs.items() if name != "out"}
     result = operator(*widened(args, torch), **widened(kwargs, torch))
     return result, roundings(tensors_in([args, kwargs]), tensors_in(result))
-
-
-def is_inexact(tensor):
-    """True for a tensor of floating-point or complex numbers."""
-    dtype = tensor.dtype
-    return bool(getattr(dtype, "is_floating_point", False) or getattr(dtype, "is_complex", False))
 
 
 def widened(value, torch):

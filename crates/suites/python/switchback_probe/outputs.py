@@ -10,7 +10,8 @@ import hashlib
 import math
 import sys
 
-from . import distance
+from . import reference as references
+from .outputs_of import size_bytes, tensors_in
 
 WHOLE_BYTES = 64 << 20
 """Larger outputs are digested at once; smaller ones wait until the library has been left."""
@@ -32,27 +33,6 @@ def seed_all(seed):
     numpy = sys.modules.get("numpy")
     if numpy is not None and hasattr(numpy, "random"):
         numpy.random.seed(seed % (1 << 32))
-
-
-def tensors_in(value):
-    """All tensors in a result, in order."""
-    if hasattr(value, "data_ptr") and hasattr(value, "dtype"):
-        return [value]
-    if isinstance(value, dict):
-        return [tensor for item in value.values() for tensor in tensors_in(item)]
-    if isinstance(value, (list, tuple)):
-        return [tensor for item in value for tensor in tensors_in(item)]
-    return []
-
-
-def size_bytes(tensors):
-    """Bytes of tensors' elements."""
-    return sum(int(tensor.numel()) * int(tensor.element_size()) for tensor in tensors)
-
-
-def no_reference(error):
-    """Why there is no reference; a `ValueError` is ours and says it all."""
-    return f"no reference: {error}" if type(error) is ValueError else f"no reference: {type(error).__name__}: {error}"
 
 
 class Outputs:
@@ -98,26 +78,30 @@ class Outputs:
             try:
                 parts = self.session.parts
                 repeatable = None if again is None else parts.equal(tensors, again)
-                fields = self._from_reference(reference, tensors)
-                self._tell(case, digest=parts.digest(tensors), repeatable=repeatable, **fields)
+                digest = parts.digest(tensors)
+                fields = self._from_reference(case, reference, tensors)
+                self._tell(case, digest=digest, repeatable=repeatable, **fields)
             except Exception as error:
                 self._tell(case, detail=f"no digest: {type(error).__name__}: {error}")
 
-    def _from_reference(self, reference, tensors):
-        """How far outputs are from the reference; a reference that cannot be had is told and is nobody's fault."""
+    def _from_reference(self, case, reference, tensors):
+        """How far outputs are from the reference; one that cannot be had is told and is nobody's fault."""
         if reference is None:
             return {}
         try:
-            right, roundings = reference()
-            right = tensors_in(right)
-            if not right:
-                raise ValueError("there is none for this operator")
-            error = distance.largest_error(right, tensors, self.session.parts)
-            bound = distance.rounding_bound(roundings, tensors[0].dtype)
+            right, roundings = references.evaluated(self.session, reference)
+            error, bound = references.against(right, roundings, tensors, self.session.parts)
         except Exception as error:
-            return {"detail": no_reference(error)}
+            if type(error) is not ValueError:
+                self.session.after_failure(case, error)
+            return {"detail": references.why_none(error)}
+        fields = {"bound": bound}
         # JSON has no infinity: a bound without an error stands for one.
-        return {"bound": bound, **({f"error_{self.session.side.lower()}": error} if math.isfinite(error) else {})}
+        if math.isfinite(error):
+            fields[f"error_{self.session.side.lower()}"] = error
+        if references.integers_in(tensors):
+            fields["detail"] = "integers among the outputs, which no reference is asked for"
+        return fields
 
     def _tell(self, case, **fields):
         self.session.events.emit("outputs", case=case, side=self.session.side, **fields)

@@ -67,6 +67,8 @@ class Order:
         self.conditions = dict(fields.get("conditions") or {})
         self.compiled = dict(fields.get("compiled") or {})
         """Cache folders by side, `A` and `B`, of the cells that had that side alone."""
+        self.reference = bool(fields.get("reference", False))
+        """True if a cell of one side is to hold its outputs against a reference."""
         self.turn = fields.get("turn")
         """How the cell shares its card, `alone` or `shared`; None where it has it from start to end."""
         self.sides = sides_of(self.purpose)
@@ -82,11 +84,6 @@ class Order:
     def is_round(self):
         """True for a cell of a round, which other rounds repeat."""
         return self.purpose.startswith(("r", "naive")) and self.purpose != "run"
-
-    @property
-    def is_side_of_round(self):
-        """True for one side of a measured round: the other side's outputs are in another cell."""
-        return re.fullmatch(r"r\d+_[AB]", self.purpose) is not None
 
     @property
     def operator_name(self):

@@ -214,6 +214,7 @@ class Session:
 
     def after_failure(self, case, error):
         """Find out whether the process can go on after a case failed: by the error's text, and by asking the card."""
+        self.outputs.reference = None  # it holds the case's inputs
         if self.context_lost is not None:
             return
         text = error_text(error)

@@ -72,7 +72,7 @@ def environment(folder, **more):
     return {name: value for name, value in found.items() if value is not None}
 
 
-def write_order(folder, purpose, operator, measure, switch=None, conditions=None):
+def write_order(folder, purpose, operator, measure, switch=None, conditions=None, reference=False):
     folder.mkdir(parents=True, exist_ok=True)
     how = {"warmup_ms": 1.0, "sample_ms": 4.0, "block_length": 4, "vendor": "nvidia", "seed": 1}
     order = {
@@ -85,6 +85,7 @@ def write_order(folder, purpose, operator, measure, switch=None, conditions=None
         "measure": {**how, **measure},
         "switch": switch or {},
         "conditions": conditions or {},
+        "reference": reference,
         "of_a_later_version": [1],
     }
     (folder / "order.json").write_text(json.dumps(order))
@@ -124,10 +125,11 @@ def cell(request, tmp_path, tmp_path_factory):
         folder=None,
         fresh=False,
         conditions=None,
+        reference=False,
         **measure,
     ):
         folder = folder or tmp_path / f"{next(count)}_{purpose}"
-        write_order(folder, purpose, operator, measure, switch, conditions)
+        write_order(folder, purpose, operator, measure, switch, conditions, reference)
         argv = [
             "-m",
             "pytest",

@@ -1,12 +1,13 @@
 """Cells of both sides: what each side launches, how blocks alternate, and the faults that must be told."""
 
+import ctypes
 from types import SimpleNamespace
 
 import pytest
 import torch
 import triton
 
-from switchback_probe import compare, distance, duet_timer, sustained
+from switchback_probe import compare, distance, duet_timer, reference, sustained
 from switchback_probe.host_parts import HostParts
 from switchback_probe.side import Sides
 
@@ -207,15 +208,16 @@ def test_faults_are_told_and_what_is_sound_is_sound(cell):
 def test_one_side_of_a_round_is_held_against_the_reference_too(cell):
     def outputs(purpose, name="constant", timed=True):
         switch = {"MINI_SWITCH": "1" if purpose.endswith("B") else "0"}
-        run = cell(f"test_planted.py::test_planted[{name}]", purpose=purpose, timed=timed, env=switch, blocks=8)
+        node, wanted = f"test_planted.py::test_planted[{name}]", purpose.startswith("r1")
+        run = cell(node, purpose=purpose, timed=timed, env=switch, blocks=8, reference=wanted)
         assert run.status == 0, run.log
         return run.one("outputs")
 
     a, b = outputs("r1_A"), outputs("r1_B")
     assert a["digest"] != b["digest"] and a["bound"] == b["bound"] < 1.0
     assert a["error_a"] == 0.0 and b["error_b"] > 1.0 and "error_b" not in a and "error_a" not in b
-    # Screening is for the code, and whose input is gone has no reference left.
-    assert "bound" not in outputs("screen_A", timed=False) and "bound" not in outputs("r1_A", "bump_")
+    # Where none is asked for there is none, nor where the input is gone.
+    assert "bound" not in outputs("r2_A") and "bound" not in outputs("r1_A", "bump_")
 
 
 def test_options_read_at_import_and_flags_that_stick_are_seen_in_the_code(cell):
@@ -246,10 +248,14 @@ def test_calls_after_a_change_of_side_are_discarded_until_they_agree():
     assert settled([[1, 2, 3, 5, 8]]) == duet_timer.MOST_SETTLING
 
 
-def tensor(*values):
-    found = torch.empty((len(values),), dtype=torch.float32)
+def tensor(*values, dtype=torch.float32):
+    found = torch.empty((len(values),), dtype=dtype)
     found.write(values)
     return found
+
+
+def wide(*values):
+    return tensor(*values, dtype=torch.float64)
 
 
 def test_outputs_are_judged_by_bits_then_by_a_reference():
@@ -263,20 +269,73 @@ def test_outputs_are_judged_by_bits_then_by_a_reference():
     assert fields(right, right, again=near)["verdict"] == "not_comparable"
     alone = fields(right, far)
     assert alone["verdict"] == "differs" and "0.125 of A's largest value apart" in alone["detail"]
-    wide = torch.empty((3,), dtype=torch.float64)
-    wide.write((1.0, 2.0, 4.0 - 2**-22))
-    wrong = fields(right, far, reference=lambda: (wide, 8))
+    exact = wide(1.0, 2.0, 4.0 - 2**-22)
+    wrong = fields(right, far, reference=lambda: ([exact], 8))
     assert wrong["verdict"] == "wrong"
     assert (wrong["error_a"], wrong["error_b"]) == pytest.approx((2**-24, 0.125), rel=1e-6)
     # Another order of the same sum: further off than A, and within what rounding explains.
-    order = fields(right, near, reference=lambda: (wide, 2048))
+    order = fields(right, near, reference=lambda: ([exact], 2048))
     assert order["verdict"] == "differs" and order["error_b"] <= order["bound"] < 1e-4
     nan, infinite = float("nan"), float("inf")
-    assert fields(right, (1.0, 2.0, nan), reference=lambda: (wide, 8))["verdict"] == "wrong"
-    assert distance.largest_error([tensor(1.0, nan, infinite)], [tensor(1.5, nan, infinite)], HostParts()) == 0.5
-    assert distance.largest_error([tensor(1.0, 2.0)], [tensor(1.0, infinite)], HostParts()) == infinite
-    other_shape = fields(right, near, reference=lambda: (tensor(1.0), 8))
+    assert fields(right, (1.0, 2.0, nan), reference=lambda: ([exact], 8))["verdict"] == "wrong"
+    assert distance.largest_of([tensor(1.0, nan, infinite)], [tensor(1.5, nan, infinite)], HostParts()) == 0.5
+    assert distance.largest_of([tensor(1.0, 2.0)], [tensor(1.0, infinite)], HostParts()) == infinite
+    other_shape = fields(right, near, reference=lambda: ([tensor(1.0)], 8))
     assert other_shape["verdict"] == "differs" and "not this case's" in other_shape["detail"]
+
+
+def indices(filled_with):
+    found = torch.empty((4,), dtype=torch.int64)
+    ctypes.memset(found.data_ptr(), filled_with, 32)
+    return found
+
+
+def test_integers_are_equal_or_not_and_no_reference_says_which_are_right():
+    def fields(a, b, right):
+        found = compare.Comparison({}, None, lambda: (right, 8), HostParts())
+        found.tensors = {"A": a, "B": b}
+        return found.fields()
+
+    right = [wide(1.0, 2.0, 4.0), indices(0)]
+    near = (1.0, 2.0, 4.0 + 2**-21)
+    one = fields([tensor(*near), indices(1)], [tensor(1.0, 2.0, 4.0), indices(1)], right)
+    assert one["verdict"] == "differs" and one["error_b"] == 0.0 < one["error_a"] < one["bound"]
+    tie = fields([tensor(*near), indices(0)], [tensor(*near), indices(1)], right)
+    assert tie["verdict"] == "differs" and tie["detail"].startswith("integers among the outputs differ")
+    assert "bound" not in tie
+    assert fields([tensor(*near), indices(0)], [tensor(9.0, 2.0, 4.0), indices(1)], right)["verdict"] == "wrong"
+    alone = fields([indices(0)], [indices(1)], [indices(0)])
+    assert alone["verdict"] == "differs" and "no reference: its outputs are integers" in alone["detail"]
+
+
+def test_of_several_outputs_the_worst_by_its_own_bound_counts():
+    half = torch.empty((1,), dtype=torch.float16)
+    half.write((1.0 + 2**-10,))
+    right, seen = [wide(1.0), wide(1.0)], [half, tensor(1.0 + 2**-14)]
+    error, bound = reference.against(right, 1, seen, HostParts())
+    # Two bounds off in half precision, some five hundred in single.
+    assert bound == pytest.approx(2.0**-11, rel=1e-3) and error / bound == pytest.approx(2**-14 / 2**-23, rel=1e-2)
+    assert reference.against(right, 1, [tensor(1.0)], HostParts())[0] == float("inf")
+
+
+def test_what_is_no_higher_precision_is_no_reference():
+    def evaluated(result, launches=()):
+        def record(call):
+            return call(), list(launches), 0
+
+        hook = SimpleNamespace(record=record, counter=object())
+        session = SimpleNamespace(launches=hook)
+        return reference.evaluated(session, lambda: (result, 8))
+
+    found = wide(1.0)
+    assert evaluated((found, indices(0)))[1] == 8
+    for result, launches, why in [
+        (tensor(1.0), (), "rounded to float32 itself"),
+        (found, [("k", 1)], "a kernel of Triton's itself"),
+        (None, (), "there is none for this operator"),
+    ]:
+        with pytest.raises(ValueError, match=why):
+            evaluated(result, launches)
 
 
 def test_the_bound_is_the_smaller_of_worst_and_likely():

@@ -131,7 +131,7 @@ def test_a_copy_that_fails_is_torchs_and_said(monkeypatch, failing, after):
     there, tensor = Card(monkeypatch, failing, after), filled(COUNTS[-1])
     parts = there.parts(8)
     assert parts.digest([tensor, tensor]) == by_definition([tensor, tensor])
-    assert parts.equal([tensor], [tensor]) and distance.largest_error([tensor], [tensor], parts) == 0.0
+    assert parts.equal([tensor], [tensor]) and distance.largest_of([tensor], [tensor], parts) == 0.0
     if len(there.library.asked(failing)) > after:
         name = failing.removesuffix("_v2")
         assert [available for available, _ in there.told] == [True, False]
@@ -212,11 +212,11 @@ def test_no_element_is_passed_over(monkeypatch, threads):
         for place in (0, PART // 16 - 1, PART // 16, PART // 4 - 1, PART // 4, PART // 2 + 3, count - 1):
             for value, wanted in ((base[place] + 3.0, 0.5), (math.inf, math.inf), (math.nan, math.inf)):
                 other.write([*base[:place], value, *base[place + 1 :]])
-                assert distance.largest_error([one], [other], parts) == wanted, (place, value)
+                assert distance.largest_of([one], [other], parts) == wanted, (place, value)
     other.write(base)
     one.write([*base[:-1], -60.0])
     other.write([*base[:-1], -57.0])
-    assert distance.largest_error([one], [other], HostParts(threads=threads)) == 0.05, "the scale is a negative value's"
+    assert distance.largest_of([one], [other], HostParts(threads=threads)) == 0.05, "the scale is a negative value's"
 
 
 def test_a_cell_gives_one_digest_by_every_way(cell):

@@ -16,10 +16,10 @@ WITH_DRIVER = "import fake_driver, sys; from switchback_probe import runner; sys
 def run(tmp_path, tmp_path_factory):
     shared = {"TRITON_CACHE_DIR": str(tmp_path_factory.getbasetemp() / "runner_cache")}
 
-    def one(operator, purpose="screen_A", env=None, switch=None, **measure):
+    def one(operator, purpose="screen_A", env=None, switch=None, reference=False, **measure):
         folder = tmp_path / f"{len(list(tmp_path.iterdir()))}_{purpose}"
         measure.setdefault("timed", False)
-        write_order(folder, purpose, operator, measure, switch)
+        write_order(folder, purpose, operator, measure, switch, reference=reference)
         process = start(folder, ["-c", WITH_DRIVER], **shared, **(env or {}))
         return Cell(folder, process)
 
@@ -45,7 +45,7 @@ def test_listing_needs_neither_torch_nor_triton():
 
 @pytest.mark.parametrize("operator", catalogue.OPERATORS, ids=lambda one: one.name)
 def test_every_kernel_compiles_and_launches(run, operator):
-    cell = run(operator.name)
+    cell = run(operator.name, reference=True)
     assert cell.status == 0, cell.log
     assert len(cell.rows(operator.name)) == len(operator.dtypes) * len(operator.shapes)
     for launch in cell.of("launch"):
@@ -59,8 +59,10 @@ def test_every_kernel_compiles_and_launches(run, operator):
         # Outputs beyond 64 MiB are not called for twice.
         large = output["case"]["input"] == "[67108864]"
         assert output.get("repeatable") == (None if large else True) and output["digest"].startswith("sha256-tree:")
-        # What the stand-in's torch cannot compute has none, and says so.
-        assert 0.0 < output.get("bound", 0.0) < 1.0 or output["detail"].startswith("no reference: ")
+        # What the stand-in's torch cannot compute has none, and says so; it can compute a small softmax.
+        has_one = 0.0 < output.get("bound", 0.0) < 1.0
+        assert has_one or output["detail"].startswith("no reference: "), output
+        assert has_one or operator.name != "softmax" or output["case"]["input"] != "[128, 256]", output
 
 
 def test_dtypes_of_the_order_are_taken_by_any_of_their_names(run):
