@@ -82,11 +82,11 @@ fn before_rounds(
     if request.goal == Goal::Run {
         return if_open(Purpose::Run, Phase::Measure);
     }
-    let sides = Side::BOTH.map(Purpose::Screen);
-    if sides.iter().any(|side| state.is_failed(operator, *side)) {
+    // Without A there is nothing to compare with. B's failure is a finding, and what it says depends on A.
+    if state.is_failed(operator, Purpose::Screen(Side::A)) {
         return Vec::new();
     }
-    sides.into_iter().flat_map(|side| if_open(side, Phase::Screen)).collect()
+    Side::BOTH.into_iter().flat_map(|side| if_open(Purpose::Screen(side), Phase::Screen)).collect()
 }
 
 /// The cell of a round that is to be run next, on that card or on any; none if the round is whole or cannot be.
@@ -371,6 +371,23 @@ mod tests {
         assert_eq!(next(&request, true, &tuning, &BTreeMap::new(), &Rounds::of(&request)), None);
         let screening = state(&[("screen_A", vec![failed()])]);
         assert_eq!(next(&request, false, &screening, &BTreeMap::new(), &Rounds::of(&request)), None);
+    }
+
+    #[test]
+    fn a_side_that_was_cut_off_goes_on_though_the_other_failed() {
+        let request = one_operator();
+        let in_company = || Some(Outcome { shared: true, ..failed().unwrap() });
+        let cut_off = || Some(Outcome { ending: Ending::Interrupted, ..failed().unwrap() });
+        let next_after = |a: Vec<Option<Outcome>>, b: Vec<Option<Outcome>>| {
+            let it = state(&[("screen_A", a), ("screen_B", b)]);
+            name(next(&request, false, &it, &BTreeMap::new(), &Rounds::of(&request)))
+        };
+        // Both failed in company; B failed by itself as well, and A was cut off.
+        let b_failed = || vec![in_company(), failed()];
+        assert_eq!(next_after(vec![in_company(), cut_off()], b_failed()).as_deref(), Some("screen_A"));
+        assert_eq!(next_after(vec![in_company(), done()], b_failed()), None);
+        // A that failed closes the step, whatever B is.
+        assert_eq!(next_after(b_failed(), vec![in_company(), cut_off()]), None);
     }
 
     #[test]

@@ -5,14 +5,14 @@
 
 use std::time::Instant;
 
-use switchback_model::cell::CellKey;
+use switchback_model::cell::{CellKey, Purpose};
 use switchback_model::exit_code::ExitCode;
 use switchback_model::outcome::{DeviceFault, Ending, Outcome};
 
 use super::Driver;
 use crate::error::EngineError;
 use crate::executor::Started;
-use crate::seats::RunningCell;
+use crate::seats::{RunningCell, Seat};
 use crate::state::Standing;
 
 impl Driver<'_> {
@@ -38,6 +38,7 @@ impl Driver<'_> {
         self.observer.recorded(self.campaign, &cell);
         let operator = self.names.iter().position(|name| *name == cell.operator);
         self.note_foreign(place, outcome.as_ref());
+        let ran = outcome.as_ref().is_some_and(|outcome| outcome.ending != Ending::NotStarted);
         match outcome.as_ref().map(|outcome| outcome.ending) {
             Some(Ending::NotStarted) | None => {
                 let fault = outcome.as_ref().and_then(|outcome| outcome.device_fault);
@@ -65,27 +66,30 @@ impl Driver<'_> {
                     self.observer.note(&format!("{cell}: {reason}"));
                 }
                 self.note_health((place, hand), begun, &cell, outcome.as_ref());
-                if !matches!(self.campaign.state.standing(&cell.operator, cell.purpose), Standing::Open) {
-                    self.done += 1;
-                }
                 // Without rows nothing is compared, and a cell that was cut off may not have told its conditions.
                 if outcome.as_ref().is_some_and(|outcome| outcome.counts.success > 0) {
                     let identity = attempt.identity()?.unwrap_or_default();
                     self.campaign.check_conditions(&cell, &identity.conditions)?;
                 }
-                let screened = self.campaign.screen_if_ready(&cell.operator, self.observer)?;
-                let fell_back = self.campaign.look_at_proofs(&cell.operator, self.observer)?;
-                if self.campaign.allot_rounds()? {
-                    self.reopen_all();
-                    return Ok(());
-                }
-                if screened || fell_back {
-                    let before = self.recast();
-                    for other in 0..self.names.len() {
-                        if self.roles.differ(&before, &self.names[other]) {
-                            self.reopen(other);
-                        }
-                    }
+            }
+        }
+        // Also after a cell that could not start: its operator's other side may have waited for it alone.
+        let screened = !self.is_being_screened(&cell.operator)
+            && self.campaign.screen_if_ready(&cell.operator, self.observer)?;
+        let fell_back = self.campaign.look_at_proofs(&cell.operator, self.observer)?;
+        let is_open = matches!(self.campaign.state.standing(&cell.operator, cell.purpose), Standing::Open);
+        if ran && !is_open {
+            self.done += 1;
+        }
+        if self.campaign.allot_rounds()? {
+            self.reopen_all();
+            return Ok(());
+        }
+        if screened || fell_back {
+            let before = self.recast();
+            for other in 0..self.names.len() {
+                if self.roles.differ(&before, &self.names[other]) {
+                    self.reopen(other);
                 }
             }
         }
@@ -93,6 +97,13 @@ impl Driver<'_> {
             self.reopen(operator);
         }
         Ok(())
+    }
+
+    /// True while a side of an operator is screened: where A has failed, B's own end belongs to what is said of it.
+    fn is_being_screened(&self, operator: &str) -> bool {
+        let is_side =
+            |cell: &CellKey| cell.operator == operator && matches!(cell.purpose, Purpose::Screen(_));
+        self.seats.iter().flat_map(Seat::running).any(|running| is_side(&running.cell))
     }
 
     /// A compiler that is not the recording's is every cell's: the first that refuses it ends the drive.
