@@ -1,7 +1,8 @@
 //! Keeps all cards of a campaign at work: starts cells, takes note of what ended, remembers nothing that the disk does not say.
 //!
-//! Which block a card gets is left to [`crate::schedule::share`]. Invariants: a block's cells run on one card; which cells
-//! may be there at once is left to [`crate::turns`]; whatever goes wrong, nothing is left running when a drive returns.
+//! Which block a card gets is left to [`crate::schedule::share`]. Invariants: a block's cells run on one card, until one of them
+//! dies there; which cells may be there at once is left to [`crate::turns`]; whatever goes wrong, nothing is left running when
+//! a drive returns.
 
 mod ended;
 mod starting;

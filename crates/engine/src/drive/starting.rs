@@ -1,8 +1,9 @@
 //! What is started next on each card.
 //!
-//! Which block a card takes is left to [`crate::schedule::share`], what may run beside what to [`crate::turns`]. Invariant: a
-//! block that a hand has taken stays with it until it is whole, and one whose cell may not start now is not taken. A free hand
-//! helps with a block of its card before it takes one of its own.
+//! Which block a card takes is left to [`crate::schedule::share`], what may run beside what to [`crate::turns`]. A free hand helps
+//! with a block of its card before it takes another: the cells of one step, both sides' screening, then run beside each other.
+//! Invariant: a block stays on its card until it is whole, unless the card is out of service or one of its cells died there, which
+//! is then tried on another card if there is one; and a block whose cell may not start now is not taken.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
@@ -30,6 +31,7 @@ impl Driver<'_> {
     pub(super) fn start_what_can(&mut self) -> Result<(), EngineError> {
         let now = Instant::now();
         self.seats.iter_mut().filter(|seat| !seat.health.is_in_service(now)).for_each(Seat::put_down);
+        self.put_down_what_is_avoided(now);
         for place in 0..self.seats.len() {
             for hand in self.seats[place].in_order() {
                 // Beside a cell that is there by itself nothing is started: nobody has to be asked what it could be.
@@ -60,12 +62,38 @@ impl Driver<'_> {
             }
             self.seats[place].hands[hand].block = None;
         }
-        let blocks: Vec<Block> = self.seats[place].blocks().copied().collect();
+        let now = Instant::now();
+        let may_help = |block: &&Block| !self.is_avoided(place, block.operator, now);
+        let blocks: Vec<Block> = self.seats[place].blocks().filter(may_help).copied().collect();
         if let Some(next) = blocks.into_iter().find_map(|block| self.cell_of(place, block)) {
             return Some(next);
         }
         let (operator, part) = self.pull(place)?;
         self.cell_of(place, Block { operator, part, begun: Instant::now() })
+    }
+
+    /// True if a cell of an operator's blocks died on a card and another card may have them: the rule of
+    /// [`crate::schedule::share::Work::avoid`].
+    fn is_avoided(&self, place: usize, operator: usize, now: Instant) -> bool {
+        let died_on = &self.open[operator].died_on;
+        let may = |seat: &Seat| seat.health.is_in_service(now) && !died_on.contains(&seat.name);
+        died_on.contains(&self.seats[place].name) && self.seats.iter().any(may)
+    }
+
+    /// Takes the blocks of a first step from hands that have no cell of theirs left, where the other side of it died: else the
+    /// hand that had the better half of it would try the other one on the same card.
+    ///
+    /// Of rounds nothing is taken: what a hand has there is another round than the one that died.
+    fn put_down_what_is_avoided(&mut self, now: Instant) {
+        for place in 0..self.seats.len() {
+            for hand in 0..self.seats[place].hands.len() {
+                let it = &self.seats[place].hands[hand];
+                let block = it.block.filter(|block| it.cell.is_none() && block.part == Part::Prepare);
+                if block.is_some_and(|block| self.is_avoided(place, block.operator, now)) {
+                    self.seats[place].hands[hand].block = None;
+                }
+            }
+        }
     }
 
     fn cell_of(&self, place: usize, block: Block) -> Option<Next> {

@@ -305,6 +305,22 @@ fn told(told: &[(&'static str, End)]) -> Cells<'static> {
 }
 
 #[test]
+fn a_side_that_died_is_tried_on_another_card_while_and_after_the_other_side_ran() {
+    let rest = [("screen_B", End::Well), ("screen_A", End::Well)];
+    let lost = [("tune_A", End::Well), ("screen_A", End::Lost)];
+    // A context that others may have poisoned is tried by itself first, and nothing keeps that from the same card.
+    let poisoned = [("tune_A", End::Well), ("screen_A", End::Fails), ("screen_A", End::Poisoned)];
+    for begin in [&lost[..], &poisoned[..]] {
+        let mut cells = told(&[begin, &rest].concat());
+        let (ended, _) = drive(1, &mut cells);
+        assert!(matches!(ended, Drive::Finished), "{:?}", cells.all);
+        let (last, before) = cells.all.split_last().unwrap();
+        assert_eq!((before.len(), last.1.as_str()), (begin.len() + 1, "o0 screen_A"), "{:?}", cells.all);
+        assert!(before.iter().all(|(card, _)| *card == before[0].0 && *card != last.0), "{:?}", cells.all);
+    }
+}
+
+#[test]
 fn what_is_said_of_a_failed_side_is_said_when_the_other_has_ended() {
     let reasons = |campaign: &Campaign| campaign.screened()["o0"].reasons.clone();
     let begin = [("tune_A", End::Well), ("screen_A", End::Fails), ("screen_A", End::Fails)];
