@@ -25,7 +25,7 @@ use crate::outputs;
 use crate::parts::{Measured, controls_report, figures};
 use crate::request::Goal;
 use crate::schedule;
-use crate::state::Standing;
+use crate::state::{Attempt, Standing};
 
 mod findings;
 
@@ -230,6 +230,9 @@ fn failed_cells(campaign: &Campaign, name: &str) -> Vec<String> {
         .cells()
         .filter(|(cell, _)| cell.operator == name && matches!(cell.purpose, Purpose::Round(..)))
         .filter_map(|(cell, _)| match campaign.state.standing(name, cell.purpose) {
+            Standing::Failed(Attempt { damage: Some(damage), .. }) => {
+                Some(format!("{}: {damage}", cell.purpose))
+            }
             Standing::Failed(attempt) => {
                 let outcome = attempt.outcome.as_ref()?;
                 Some(format!(

@@ -12,7 +12,7 @@ use switchback_model::cell::{CellKey, Purpose};
 use switchback_model::outcome::Outcome;
 use switchback_model::side::{CellSides, Pairing, Side};
 use switchback_store::StoreError;
-use switchback_store::attempt as attempts;
+use switchback_store::attempt::{self as attempts, AttemptDir};
 use switchback_store::campaign_dir::CampaignDir;
 use switchback_store::index::Index;
 
@@ -36,6 +36,8 @@ pub enum Standing<'a> {
 #[derive(Debug, Clone, Default)]
 pub struct State {
     cells: BTreeMap<CellKey, Vec<Attempt>>,
+    /// Why attempts do not count although their outcome says that they have rows; found by whoever read their events.
+    set_aside: BTreeMap<AttemptDir, String>,
     /// What spares reading every outcome at the next start; shared by clones, none for a state made by hand.
     index: Option<Arc<Mutex<Index>>>,
 }
@@ -56,7 +58,7 @@ impl State {
             }
         }
         index.save();
-        Ok(Self { cells, index: Some(Arc::new(Mutex::new(index))) })
+        Ok(Self { cells, set_aside: BTreeMap::new(), index: Some(Arc::new(Mutex::new(index))) })
     }
 
     /// Reads one cell's attempts again.
@@ -67,8 +69,24 @@ impl State {
         let recorded = self
             .index(|index| index.refresh(campaign, cell))
             .unwrap_or_else(|| Index::none().refresh(campaign, cell))?;
-        self.cells.insert(cell.clone(), recorded.into_iter().map(Attempt::from).collect());
+        let mut attempts: Vec<Attempt> = recorded.into_iter().map(Attempt::from).collect();
+        for attempt in &mut attempts {
+            if let Some(reason) = self.set_aside.get(&attempt.dir) {
+                attempt.damage.get_or_insert_with(|| reason.clone());
+            }
+        }
+        self.cells.insert(cell.clone(), attempts);
         Ok(())
+    }
+
+    /// An attempt does not count from here on, for what it left cannot be read where that matters: its cell is run again, once.
+    /// Nothing is written: whoever opens the campaign finds the same.
+    pub(crate) fn set_aside(&mut self, cell: &CellKey, attempt: &AttemptDir, reason: &str) {
+        self.set_aside.insert(attempt.clone(), reason.to_owned());
+        let attempts = self.cells.get_mut(cell).into_iter().flatten();
+        for it in attempts.filter(|it| it.dir == *attempt) {
+            it.damage = Some(reason.to_owned());
+        }
     }
 
     /// Asks or tells the index, where there is one.
@@ -82,7 +100,7 @@ impl State {
         self.cells.iter().map(|(cell, attempts)| (cell, attempts.as_slice()))
     }
 
-    /// Attempts whose outcome cannot be read, with the reason.
+    /// Attempts that do not count because they cannot be read, with the reason.
     pub fn damages(&self) -> impl Iterator<Item = (&CellKey, &str)> {
         self.cells.iter().flat_map(|(cell, attempts)| {
             attempts.iter().filter_map(move |attempt| Some((cell, attempt.damage.as_deref()?)))

@@ -1,6 +1,6 @@
 //! What lies in a campaign's folder after crashes, full disks and tidy colleagues: read as far as it goes, never guessed.
 
-use crate::support::{Sandbox, copy};
+use crate::support::{QUICK, Sandbox, copy};
 
 /// Keeps the first bytes of a file.
 fn cut(sandbox: &Sandbox, path: &str, bytes: usize) {
@@ -69,6 +69,55 @@ fn a_torn_end_loses_one_line_and_a_torn_middle_is_told() {
     // Bytes that are no text at all.
     std::fs::write(&path, [0xff, 0x00, b'\n', 0x80]).unwrap();
     sandbox.run(&["report", "done"]).code(0).prints("line 1, cannot be read");
+}
+
+/// Of both sides in one process: what a line of code is torn from cannot be held against screening, and proves nothing.
+#[test]
+fn a_torn_line_of_a_duet_costs_its_round_alone_and_the_round_is_measured_again() {
+    let sandbox = Sandbox::new();
+    for (falls_back, out) in [(true, "either"), (false, "duet")] {
+        let mut arguments = vec!["ab", "exp", "--switch", "SWITCHBACK_CPU_OPT_LEVEL=none:speed"];
+        arguments.extend(["--rounds", "4", "--out", out]);
+        arguments.extend(QUICK);
+        if !falls_back {
+            arguments.extend(["--pairing", "duet"]);
+        }
+        sandbox.run(&arguments).code(0);
+        let cells = || {
+            let mut cells: Vec<String> = std::fs::read_dir(sandbox.path(out).join("cells/exp"))
+                .unwrap()
+                .map(|it| it.unwrap().file_name().into_string().unwrap())
+                .collect();
+            cells.sort();
+            cells
+        };
+        let before = cells();
+        assert_eq!(before, ["r1_AB", "r2_AB", "r3_AB", "r4_AB", "screen_A", "screen_B"]);
+        let path = sandbox.path(out).join("cells/exp/r3_AB/1/events.jsonl");
+        let whole = std::fs::read_to_string(&path).unwrap();
+        let mut lines: Vec<&str> = whole.lines().collect();
+        let at = lines.iter().position(|line| line.contains("\"launch\"")).unwrap();
+        lines[at] = &lines[at][..30];
+        std::fs::write(&path, lines.join("\n") + "\n").unwrap();
+        let said = format!("`events.jsonl`, line {}, cannot be read: ", at + 1);
+
+        let ran = sandbox.run(&["report", out, "--format", "json"]).code(0);
+        assert!(
+            !ran.stdout.contains("ran other code") && !ran.stdout.contains("not proven"),
+            "{}",
+            ran.stdout
+        );
+        let ran = ran.prints("exp r3_AB cannot be read").prints(&said).prints("measures the cell again");
+        ran.prints("the campaign is not finished");
+        assert_eq!(sandbox.operator(out, "exp")["rounds"], 3);
+
+        sandbox.run(&["resume", out]).code(0).prints("another attempt of the cell counts");
+        let exp = sandbox.operator(out, "exp");
+        assert_eq!((&exp["rounds"], &exp["pairing"]), (&4.into(), &"duet".into()), "{exp}");
+        assert_eq!(cells(), before);
+        assert!(sandbox.path(out).join("cells/exp/r3_AB/2/outcome.json").exists());
+        assert!(!sandbox.path(out).join("cells/exp/r1_AB/2").exists());
+    }
 }
 
 #[test]

@@ -20,11 +20,11 @@ use crate::evidence::Evidence;
 use crate::measure::{MeasuredCase, RoundEvidence, measured_cases};
 use crate::observer::Observer;
 use crate::request::Goal;
-use crate::schedule;
+use crate::state::Standing;
 
 /// The rule by which a duet round is proven. To be raised with every change of what is concluded from the same evidence, here,
 /// in [`measured_cases`] or in what compares code; what a text's canonical form is needs no number, it is compared itself.
-const RULE: u32 = 1;
+const RULE: u32 = 2;
 
 /// So many rounds are read at a time: as a rule all of an operator, as when they are judged.
 const AT_ONCE: usize = 256;
@@ -44,31 +44,42 @@ pub enum Aim {
 #[derive(Debug)]
 pub(super) struct Proofs {
     aim: Aim,
-    /// Rounds whose proof was looked at and held, by operator.
-    proven: BTreeMap<String, BTreeSet<u32>>,
+    /// Rounds that need not be looked at again, by operator: those that are proven and, where a duet was insisted on, the others.
+    known: BTreeMap<String, BTreeSet<u32>>,
     held: BTreeMap<AttemptDir, Evidence>,
     reads: u64,
 }
 
 impl Proofs {
     pub(super) fn new(aim: Aim) -> Self {
-        Self { aim, proven: BTreeMap::new(), held: BTreeMap::new(), reads: 0 }
+        Self { aim, known: BTreeMap::new(), held: BTreeMap::new(), reads: 0 }
     }
 
-    fn is_proven(&self, operator: &str, round: u32) -> bool {
-        self.proven.get(operator).is_some_and(|rounds| rounds.contains(&round))
+    fn is_known(&self, operator: &str, round: u32) -> bool {
+        self.known.get(operator).is_some_and(|rounds| rounds.contains(&round))
     }
 
     fn add(&mut self, operator: &str, round: u32) {
-        self.proven.entry(operator.to_owned()).or_default().insert(round);
+        self.known.entry(operator.to_owned()).or_default().insert(round);
     }
 }
 
 /// A duet round whose events are to be read.
 struct Unread {
     round: u32,
+    cell: CellKey,
     attempt: AttemptDir,
     look: Option<Look>,
+}
+
+/// What came of reading rounds.
+enum Found {
+    /// Nothing against the duet.
+    Proven,
+    /// A round that is not proven, with its case.
+    Unproven(String),
+    /// A round that is to be looked at once more, for another of its attempts counts, or none ever will.
+    Others,
 }
 
 impl Campaign {
@@ -79,9 +90,10 @@ impl Campaign {
     }
 
     /// An operator whose duet is not proven, or could not be run, is measured one process a side from here on; true if
-    /// that was found now.
+    /// that was found now. Where a duet was insisted on it goes on; the judge withholds what is not proven.
     ///
-    /// A fold over what is on disk: the first duet round that is not proven decides.
+    /// A fold over what is on disk: the first duet round that is not proven decides. One whose code cannot be told for lines
+    /// that cannot be read says nothing against the duet: its attempt is set aside, and the round is measured again, once.
     pub(crate) fn look_at_proofs(
         &mut self,
         operator: &str,
@@ -104,39 +116,51 @@ impl Campaign {
     }
 
     fn look_at(&mut self, operator: &str, observer: &mut dyn Observer) -> Result<bool, EngineError> {
-        if !self.request.pairing_falls_back
-            || self.request.goal != Goal::Ab
-            || self.rounds.fell_back(operator).is_some()
-        {
+        if self.request.goal != Goal::Ab || self.rounds.pairing(operator) != Pairing::Duet {
             return Ok(false);
         }
-        let (unread, decided) = self.rounds_to_look_at(operator)?;
-        let reason = match self.first_unproven(operator, &unread)? {
-            None => decided,
-            reason => reason,
+        let mut looked_at = Vec::new();
+        let reason = loop {
+            let (unread, decided) = self.rounds_to_look_at(operator)?;
+            let found = self.first_unproven(operator, &unread, observer)?;
+            looked_at.extend(unread.into_iter().map(|it| it.attempt));
+            match found {
+                Found::Proven => break decided,
+                Found::Unproven(reason) => break Some(reason),
+                Found::Others => {}
+            }
         };
         let Some(reason) = reason else { return Ok(false) };
         observer
             .note(&format!("{operator}: one process a side from here on; its duet is not proven: {reason}"));
         self.rounds.fall_back(operator, reason);
         // The judge reads the rounds of one process a side.
-        for it in unread {
-            self.proofs.held.remove(&it.attempt);
+        for attempt in looked_at {
+            self.proofs.held.remove(&attempt);
         }
         Ok(true)
     }
 
     /// The rounds that are there and of which nothing is known, up to the first that is known not to be proven, with its
-    /// reason.
+    /// reason; where a duet was insisted on, all of them.
     fn rounds_to_look_at(&mut self, operator: &str) -> Result<(Vec<Unread>, Option<String>), EngineError> {
+        let falls_back = self.request.pairing_falls_back;
         let mut unread = Vec::new();
         let mut basis = None;
         for round in 1..=self.request.most_rounds() {
-            if self.proofs.is_proven(operator, round) {
+            if self.proofs.is_known(operator, round) {
                 continue;
             }
-            if schedule::is_failed_round(&self.state, operator, round, Pairing::Duet) {
-                let reason = format!("round {round} with both sides in one process left no rows");
+            let cell =
+                CellKey { operator: operator.to_owned(), purpose: Purpose::Round(round, CellSides::Both) };
+            if let Standing::Failed(attempt) = self.state.standing(operator, cell.purpose) {
+                if !falls_back {
+                    continue;
+                }
+                let reason = match &attempt.damage {
+                    Some(damage) => format!("round {round}: {damage}"),
+                    None => format!("round {round} with both sides in one process left no rows"),
+                };
                 return Ok((unread, Some(reason)));
             }
             let Some(attempts) = self.state.round(operator, round, Pairing::Duet) else { continue };
@@ -145,45 +169,47 @@ impl Campaign {
                 let Some(made) = self.basis(operator) else { continue };
                 basis = Some(made);
             }
-            let cell =
-                CellKey { operator: operator.to_owned(), purpose: Purpose::Round(round, CellSides::Both) };
             let look = Look::at(&cell, &attempt, basis.as_deref().unwrap_or_default())?;
             let known = look.as_ref().filter(|_| self.proofs.aim != Aim::JudgeAnew);
             match known.and_then(|look| self.state.index(|index| index.proof(look)).flatten()) {
-                Some(None) => self.proofs.add(operator, round),
-                Some(Some(reason)) => return Ok((unread, Some(reason))),
-                None => unread.push(Unread { round, attempt, look }),
+                Some(Some(reason)) if falls_back => return Ok((unread, Some(reason))),
+                Some(_) => self.proofs.add(operator, round),
+                None => unread.push(Unread { round, cell, attempt, look }),
             }
         }
         Ok((unread, None))
     }
 
-    /// Reads rounds one after another until one is not proven; its reason.
-    fn first_unproven(&mut self, operator: &str, rounds: &[Unread]) -> Result<Option<String>, EngineError> {
-        let mut found = Ok(None);
-        'rounds: for some in rounds.chunks(AT_ONCE) {
+    /// Reads rounds one after another until one is not proven.
+    fn first_unproven(
+        &mut self,
+        operator: &str,
+        rounds: &[Unread],
+        observer: &mut dyn Observer,
+    ) -> Result<Found, EngineError> {
+        for some in rounds.chunks(AT_ONCE) {
             let attempts: Vec<AttemptDir> = some.iter().map(|it| it.attempt.clone()).collect();
             let read = Evidence::read_each(&attempts, &self.dir.ir_dir(), &mut self.digests);
             self.proofs.reads += attempts.len() as u64;
             for (it, evidence) in some.iter().zip(read) {
-                let evidence = match evidence {
-                    Ok(evidence) => vec![evidence],
-                    Err(error) => {
-                        found = Err(error.into());
-                        break 'rounds;
-                    }
-                };
+                let evidence = vec![evidence?];
                 let cases = self.cases_of(operator, it.round, Pairing::Duet, &evidence).unwrap_or_default();
                 let reason = cases
                     .iter()
                     .find_map(|case| case.unproven.as_ref().map(|reason| format!("{}, {reason}", case.case)));
+                // Of code whose lines are gone it cannot be said that it is other code.
+                if let (Some(_), Some(note)) = (&reason, evidence[0].notes.first()) {
+                    if self.set_aside(it, note, observer) {
+                        continue;
+                    }
+                    return Ok(Found::Others);
+                }
                 if let Some(look) = it.look.clone() {
                     self.state.index(|index| index.keep_proof(look, reason.as_deref()));
                 }
                 self.give_back(std::slice::from_ref(&it.attempt), evidence);
-                if reason.is_some() {
-                    found = Ok(reason);
-                    break 'rounds;
+                if let Some(reason) = reason.filter(|_| self.request.pairing_falls_back) {
+                    return Ok(Found::Unproven(reason));
                 }
                 self.proofs.add(operator, it.round);
                 if self.request.precision.is_some() {
@@ -191,7 +217,19 @@ impl Campaign {
                 }
             }
         }
-        found
+        Ok(Found::Proven)
+    }
+
+    /// Sets the attempt of a round aside, because of what cannot be read of it; true if the round is to be measured again, false
+    /// if it has another attempt to be looked at, or had its second chance.
+    fn set_aside(&mut self, it: &Unread, note: &str, observer: &mut dyn Observer) -> bool {
+        let reason = format!("{note}; what the round launched cannot be held against screening");
+        self.state.set_aside(&it.cell, &it.attempt, &reason);
+        let is_open = matches!(self.state.standing(&it.cell.operator, it.cell.purpose), Standing::Open);
+        if is_open {
+            observer.note(&format!("{}: {reason}, so it is measured again", it.cell));
+        }
+        is_open
     }
 
     /// What the result of a look at an operator's rounds depends on besides them; none before it is screened.

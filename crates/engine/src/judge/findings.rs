@@ -75,6 +75,9 @@ pub(super) fn reading(
                 Standing::Open => {
                     format!("`switchback resume {}` measures the cell again", campaign.dir.root().display())
                 }
+                Standing::Failed(attempt) if attempt.damage.is_some() => {
+                    "it was measured again, and no better: is the disk sound?".into()
+                }
                 Standing::Done(_) | Standing::Failed(_) => "another attempt of the cell counts".into(),
             };
             Finding::warning(format!("{cell} cannot be read"), damage, hint)

@@ -12,7 +12,7 @@ use switchback_store::index::Recorded;
 
 use crate::clocks::{self, Doubt};
 
-/// What dies so often of the same is not an accident.
+/// What dies so often of the same, or leaves so often what cannot be read, is not an accident.
 const SAME_DEATHS: usize = 2;
 /// The cells of one round must lie within this time of each other, or the round is measured again.
 const ROUND_SPAN_S: f64 = 3600.0;
@@ -24,7 +24,7 @@ pub struct Attempt {
     pub dir: AttemptDir,
     /// How it ended; none if it has not, if its supervisor was killed, or if what it left cannot be read.
     pub outcome: Option<Outcome>,
-    /// Why its outcome cannot be read, where there is one: such an attempt counts as not ended.
+    /// Why it does not count although it has ended: its outcome cannot be read, or its events cannot where it matters.
     pub damage: Option<String>,
 }
 
@@ -36,9 +36,14 @@ impl From<Recorded> for Attempt {
 }
 
 impl Attempt {
-    /// True if the child ended by itself and left rows.
+    /// True if the child ended by itself and left rows that can be read.
     #[must_use]
     pub fn has_rows(&self) -> bool {
+        self.damage.is_none() && self.has_measured()
+    }
+
+    /// True if the child ended by itself and left rows, whether they can be read or not.
+    fn has_measured(&self) -> bool {
         self.outcome.as_ref().is_some_and(|outcome| {
             matches!(outcome.ending, Ending::Completed | Ending::Failed)
                 && outcome.counts.success > 0
@@ -115,10 +120,18 @@ impl Attempt {
 }
 
 /// The attempt after which trying again would not help: one that ended by itself or at its deadline without rows, or the same
-/// death for the second time. A card that is lost is no death of the operator's, until two cards are.
+/// death or rows that cannot be read for the second time. A card that is lost is no death of the operator's, until two cards are.
 pub(super) fn failed(attempts: &[Attempt]) -> Option<&Attempt> {
     let mut deaths: BTreeMap<Death, usize> = BTreeMap::new();
+    let mut unreadable = 0;
     for attempt in attempts.iter().filter(|attempt| !attempt.has_rows()) {
+        if attempt.has_measured() {
+            unreadable += 1;
+            if unreadable >= SAME_DEATHS {
+                return Some(attempt);
+            }
+            continue;
+        }
         let Some(death) = attempt.death() else {
             let ended = attempt
                 .outcome

@@ -30,14 +30,19 @@ struct Place {
 }
 
 /// What a command finds: who fell back and why, and how many attempts of rounds it read for that.
-type Found = (Option<String>, u64);
+type Told = (Option<String>, u64);
 
 impl Place {
     /// A screened operator whose duet is to be measured in four rounds; none is there yet.
     fn with(precision: Option<Precision>) -> Self {
+        Self::asked(precision, true)
+    }
+
+    /// The same; a duet is insisted on unless it may fall back.
+    fn asked(precision: Option<Precision>, pairing_falls_back: bool) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let mut request =
-            Request { pairing: Pairing::Duet, pairing_falls_back: true, rounds: 4, precision, ..request() };
+            Request { pairing: Pairing::Duet, pairing_falls_back, rounds: 4, precision, ..request() };
         request.operators.truncate(1);
         let root = folder.path().join("c");
         CampaignDir::create(&root, &request).unwrap().make_folders().unwrap();
@@ -84,8 +89,25 @@ impl Place {
         AttemptDir::at(&self.root.join("cells/add").join(purpose).join("1"))
     }
 
-    fn resume(&self) -> Found {
-        found(&prepare::resume(&self.root, Path::new("switchback")).unwrap())
+    /// Breaks a line of a round's events, counted from 1; what is left of it is no event.
+    fn tear(&self, purpose: &str, line: usize) {
+        self.tear_attempt(&self.attempt(purpose), line);
+    }
+
+    fn tear_attempt(&self, attempt: &AttemptDir, line: usize) {
+        let path = attempt.events_path();
+        let text = fs::read_to_string(&path).unwrap();
+        let torn: Vec<&str> =
+            (1..).zip(text.lines()).map(|(at, it)| if at == line { &it[..20] } else { it }).collect();
+        fs::write(path, torn.join("\n") + "\n").unwrap();
+    }
+
+    fn open(&self) -> Campaign {
+        prepare::resume(&self.root, Path::new("switchback")).unwrap()
+    }
+
+    fn resume(&self) -> Told {
+        found(&self.open())
     }
 
     /// What `report` writes, and how many attempts of rounds it read.
@@ -111,7 +133,7 @@ impl Place {
     }
 }
 
-fn found(campaign: &Campaign) -> Found {
+fn found(campaign: &Campaign) -> Told {
     (campaign.rounds.fell_back("add").map(str::to_owned), campaign.round_reads())
 }
 
@@ -252,4 +274,87 @@ fn rounds_that_also_decide_on_further_ones_are_read_once() {
     let (report, reads) = place.report();
     assert_eq!(reads, 3, "to decide and to judge");
     assert_eq!(place.without_index().report(), (report, 3), "for all three");
+}
+
+/// Lines 4 to 6 are side B's: what it compiled, what its case launched, its row.
+#[test]
+fn a_line_that_cannot_be_read_costs_its_round_and_is_no_proof_against_the_duet() {
+    for (line, falls_back) in [(4, true), (5, true), (4, false), (5, false)] {
+        let place = Place::asked(None, falls_back);
+        (1..=4).for_each(|round| place.round(round, B));
+        let whole = place.report().0;
+        place.tear("r3_AB", line);
+        let next = |it: &Campaign| it.next().map(|(cell, _)| cell.to_string());
+        let campaign = place.open();
+        assert_eq!((found(&campaign).0, next(&campaign).as_deref()), (None, Some("add r3_AB")));
+        drop(campaign);
+        let (report, _) = place.report();
+        let said = format!("`events.jsonl`, line {line}, cannot be read: ");
+        assert!(report.contains(&said) && report.contains("add r3_AB cannot be read"), "{report}");
+        assert!(!report.contains("ran other code") && !report.contains("not proven"), "{report}");
+        // Three rounds of four, and they are those around it.
+        assert!(report.contains(r#""rounds":3"#), "{report}");
+        assert_eq!(place.report().0, report, "with the index");
+        assert_eq!(place.without_index().report().0, report, "without");
+        // Measured again, it counts, and all is as it was.
+        place.round(3, B);
+        let campaign = place.open();
+        assert_eq!((found(&campaign).0, next(&campaign)), (None, None));
+        drop(campaign);
+        let again = place.report().0;
+        assert!(again.contains("another attempt of the cell counts"), "{again}");
+        let operators = |text: &str| text[text.find("\"operators\"").unwrap()..].to_owned();
+        let (now, before) = (operators(&again), operators(&whole));
+        let until = |text: &str| text[..text.find("\"controls\"").unwrap()].to_owned();
+        assert_eq!(until(&now), until(&before));
+    }
+}
+
+#[test]
+fn a_round_that_cannot_be_read_twice_is_measured_one_process_a_side_for_that_reason() {
+    for falls_back in [true, false] {
+        let place = Place::asked(None, falls_back);
+        (1..=4).for_each(|round| place.round(round, B));
+        place.round(3, B);
+        place.tear("r3_AB", 5);
+        place.tear_attempt(&AttemptDir::at(&place.root.join("cells/add/r3_AB/2")), 4);
+        let report = place.report().0;
+        assert!(report.contains("it was measured again, and no better"), "{report}");
+        assert!(!report.contains("ran other code"), "{report}");
+        let campaign = place.open();
+        let (reason, next) = (found(&campaign).0, campaign.next().map(|(cell, _)| cell.to_string()));
+        drop(campaign);
+        if falls_back {
+            let reason = reason.unwrap();
+            assert!(reason.starts_with("round 3: `events.jsonl`, line 4, cannot be read: "), "{reason}");
+            assert_eq!(next.as_deref(), Some("add r1_A"));
+            assert_eq!(place.resume().0, Some(reason));
+        } else {
+            // A duet that is insisted on has the rounds around it, and says which is missing.
+            assert_eq!((reason, next), (None, None));
+            assert!(report.contains("r3_AB: `events.jsonl`, line 4, cannot be read"), "{report}");
+            assert!(report.contains(r#""rounds":3"#), "{report}");
+        }
+    }
+}
+
+#[test]
+fn a_line_that_cannot_be_read_hides_no_round_that_is_not_proven() {
+    // Round 4 ran other code; so did the second try of round 3.
+    let place = Place::new(A);
+    place.tear("r3_AB", 5);
+    assert!(place.resume().0.unwrap().contains("round 4: side B ran other code"));
+    place.round(3, A);
+    assert!(place.resume().0.unwrap().contains("round 3: side B ran other code"));
+}
+
+#[test]
+fn a_line_without_which_all_is_proven_costs_what_stood_in_it_alone() {
+    let place = Place::new(B);
+    // Side B's row of the round's only case.
+    place.tear("r3_AB", 6);
+    let campaign = place.open();
+    assert_eq!((found(&campaign).0, campaign.next()), (None, None));
+    let report = place.report().0;
+    assert!(report.contains("`add`, round 3 is not read whole"), "{report}");
 }
