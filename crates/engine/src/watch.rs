@@ -5,7 +5,7 @@
 use switchback_device::telemetry::tsv;
 use switchback_model::card::Card;
 use switchback_model::cell::CellKey;
-use switchback_model::outcome::Outcome;
+use switchback_model::outcome::{Ending, Outcome};
 use switchback_store::StoreError;
 
 use crate::campaign::Campaign;
@@ -38,8 +38,10 @@ pub struct Sight {
     pub done: usize,
     /// Cells in all, as far as screening has told.
     pub total: usize,
-    /// Attempts that ended with another status than 0.
+    /// Attempts that ended with another status than 0; of one that was cut off nothing is known.
     pub failed: usize,
+    /// True while a coordinator works in the folder; none where that cannot be told.
+    pub is_driven: Option<bool>,
     /// What runs, by card.
     pub underway: Vec<Underway>,
     /// The attempt that ended last.
@@ -61,13 +63,15 @@ pub fn look(campaign: &Campaign) -> Result<Sight, StoreError> {
             &campaign.rounds,
         ),
         failed: 0,
+        is_driven: campaign.dir.is_locked().ok(),
         underway: Vec::new(),
         last: None,
     };
     let ended = |outcome: &Outcome| outcome.started_s + outcome.elapsed_s;
     for (cell, attempts) in campaign.state.cells() {
         for outcome in attempts.iter().filter_map(|attempt| attempt.outcome.as_ref()) {
-            it.failed += usize::from(outcome.shell_status() != 0);
+            let was_cut_off = outcome.ending == Ending::Interrupted;
+            it.failed += usize::from(outcome.shell_status() != 0 && !was_cut_off);
             // Of one machine since one boot; of several, some attempt that ended.
             if it.last.as_ref().is_none_or(|(_, last)| ended(outcome) > ended(last)) {
                 it.last = Some((cell.clone(), outcome.clone()));

@@ -162,6 +162,26 @@ impl CampaignDir {
         Err(StoreError::Locked { path: self.root.clone() })
     }
 
+    /// True while a process has the folder ([`Self::lock`]).
+    ///
+    /// It is asked for beside others that only ask, so whoever takes the folder at that moment asks once more.
+    ///
+    /// # Errors
+    /// The lock's file is there and cannot be opened, or the file system has no locks.
+    pub fn is_locked(&self) -> Result<bool, StoreError> {
+        let path = self.root.join(LOCK);
+        let file = match File::open(&path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(false),
+            Err(error) => return Err(StoreError::io("open", &path)(error)),
+        };
+        match file.try_lock_shared() {
+            Ok(()) => Ok(false),
+            Err(std::fs::TryLockError::WouldBlock) => Ok(true),
+            Err(std::fs::TryLockError::Error(source)) => Err(StoreError::io("lock", &path)(source)),
+        }
+    }
+
     /// Looks whether there is room for another cell.
     ///
     /// A disk of which nothing is told (some network file systems say 0 blocks in all) is taken to have room.
@@ -350,7 +370,9 @@ mod tests {
         let made = CampaignDir::create(&folder.path().join("x"), &request()).unwrap();
         let lock = made.lock().unwrap();
         assert!(matches!(made.lock(), Err(StoreError::Locked { .. })));
+        assert!(made.is_locked().unwrap());
         drop(lock);
+        assert!(!made.is_locked().unwrap());
         made.lock().unwrap();
     }
 

@@ -1,12 +1,14 @@
 //! `watch`: how far a campaign is that runs elsewhere, from what lies in its folder.
 
 use std::io::IsTerminal;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use switchback_engine::prepare;
 use switchback_engine::watch::{self, Sight};
 use switchback_model::exit_code::ExitCode;
+use switchback_model::outcome::Ending;
 use switchback_report::text::one_line;
 
 use crate::args::WatchArgs;
@@ -25,7 +27,7 @@ pub fn run(args: &WatchArgs) -> anyhow::Result<ExitCode> {
     loop {
         let asked = Instant::now();
         let sight = watch::look(&prepare::read(&args.dir, &program)?)?;
-        let text = text(&sight);
+        let text = text(&sight, &args.dir);
         if !moving || sight.phase.is_none() {
             bar.finish_and_clear();
             session::print(&text);
@@ -37,10 +39,13 @@ pub fn run(args: &WatchArgs) -> anyhow::Result<ExitCode> {
     }
 }
 
-fn text(sight: &Sight) -> String {
+fn text(sight: &Sight, dir: &Path) -> String {
     let failed = if sight.failed > 0 { format!(", {} failed", sight.failed) } else { String::new() };
     let phase = sight.phase.unwrap_or("finished");
     let mut lines = vec![format!("{phase:<8} {} of {} cells{failed}", sight.done, sight.total)];
+    if sight.is_driven == Some(false) && sight.phase.is_some() {
+        lines.push(format!("  nobody works here; `switchback resume {}` goes on", dir.display()));
+    }
     for it in &sight.underway {
         let cell = one_line(&it.cell.to_string());
         let again = if it.attempt > 1 { format!(", attempt {}", it.attempt) } else { String::new() };
@@ -57,8 +62,12 @@ fn text(sight: &Sight) -> String {
     }
     if let Some((cell, outcome)) = &sight.last {
         let cell = one_line(&cell.to_string());
-        let (status, rows) = (outcome.shell_status(), outcome.counts.success);
-        lines.push(format!("last     {cell}: status {status} after {:.1} s, {rows} rows", outcome.elapsed_s));
+        let ended = match outcome.ending {
+            Ending::Interrupted => "interrupted".to_owned(),
+            _ => format!("status {}", outcome.shell_status()),
+        };
+        let rows = outcome.counts.success;
+        lines.push(format!("last     {cell}: {ended} after {:.1} s, {rows} rows", outcome.elapsed_s));
     }
     lines.join("\n")
 }

@@ -173,6 +173,8 @@ fn ctrl_c_ends_the_cell_and_says_how_to_go_on() {
     let [cell, supervisor, _] = sandbox.holding();
     // Others may look while it runs, and not meddle.
     sandbox.run(&["report", "out"]).code(0).prints("slow");
+    let seen = sandbox.run(&["watch", "out", "--once"]).code(0).prints("  slow r1_B").stdout;
+    assert!(!seen.contains("nobody works here"), "{seen}");
     sandbox.run(&arguments).code(3).says("another switchback is working in");
     running.signal(Signal::INT);
     let ran = running.wait().code(130);
@@ -180,9 +182,15 @@ fn ctrl_c_ends_the_cell_and_says_how_to_go_on() {
     let ran = ran.says("once more kills").says("interrupted; `switchback resume out` goes on");
     ran.prints("slow");
     assert_eq!(sandbox.json("out/cells/slow/r1_B/1/outcome.json")["ending"], "interrupted");
+    let seen = sandbox.run(&["watch", "out", "--once"]).code(0);
+    let seen = seen.prints("  nobody works here; `switchback resume out` goes on\n");
+    let seen = seen.prints("last     slow r1_B: interrupted after ").stdout;
+    assert!(seen.starts_with("measure  ") && !seen.contains("failed") && !seen.contains("  card "), "{seen}");
     sandbox.run(&["resume", "out", "--dry-run"]).code(0).prints("measure slow r1_B would be next");
     sandbox.run(&["resume", "out"]).code(0);
     assert_whole(&sandbox, &["slow r1_B"]);
+    let seen = sandbox.run(&["watch", "out", "--once"]).code(0).stdout;
+    assert!(seen.starts_with("finished ") && !seen.contains("nobody works here"), "{seen}");
 }
 
 #[test]

@@ -106,7 +106,7 @@ fn tables_grow_cell_by_cell_and_a_killed_coordinator_loses_no_line_of_them() {
     let output = sandbox.command(&["resume", "out"]).env("PATH", &path).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
     let seen = sandbox.run(&["watch", "out", "--once"]).code(0).stdout;
-    assert!(seen.starts_with("finished ") && seen.contains(" cells, 1 failed\n"), "{seen}");
+    assert!(seen.starts_with("finished ") && seen.contains(" cells\n") && !seen.contains("failed"), "{seen}");
     assert!(!seen.contains("  card "), "{seen}");
     let endings: Vec<String> =
         sandbox.table("out/status.tsv").iter().map(|row| value(row, "ending").to_owned()).collect();
