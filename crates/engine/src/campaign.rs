@@ -252,11 +252,12 @@ impl Campaign {
         let comparable = conditions_of_campaign(conditions);
         match &self.reference {
             None => self.reference = Some((cell.clone(), comparable)),
-            Some((_, reference)) => {
+            Some((first, reference)) => {
                 let allowed = self.request.allowed.iter().cloned().collect();
                 let differences = reference.differences(&comparable, &allowed);
                 if !differences.is_empty() {
-                    return Err(EngineError::Conditions(differences));
+                    let of = [first.to_string(), cell.to_string()];
+                    return Err(EngineError::Conditions { differences, of });
                 }
             }
         }

@@ -48,7 +48,7 @@ pub fn compare(a: &Path, b: &Path, allowed: &BTreeSet<String>, version: &str) ->
     let run_b = read(b, Side::B, &mut digests)?;
     let differences = run_a.conditions.differences(&run_b.conditions, allowed);
     if !differences.is_empty() {
-        return Err(EngineError::Conditions(differences));
+        return Err(EngineError::sides_differ(differences));
     }
     let in_b: BTreeMap<&str, &Evidence> =
         run_b.operators.iter().map(|(name, evidence)| (name.as_str(), evidence)).collect();

@@ -29,8 +29,13 @@ pub enum EngineError {
     #[error("{}", failed(.0))]
     Preflight(Vec<Finding>),
     /// Rows that would be compared were measured under different conditions.
-    #[error("not comparable: {}", list(.0))]
-    Conditions(Vec<Difference>),
+    #[error("not comparable: {}", list(.differences, .of))]
+    Conditions {
+        /// The fields.
+        differences: Vec<Difference>,
+        /// What was compared: `A` and `B`, or two cells of a campaign.
+        of: [String; 2],
+    },
     /// Cards are not alike, so that their rows could not stand in one table.
     #[error("card {index} is not like card {first}: {}", floors(.differences))]
     OtherCard {
@@ -153,10 +158,15 @@ impl EngineError {
             | Self::OtherCard { .. }
             | Self::OtherRecording { .. }
             | Self::RefusedRecording { .. }
-            | Self::Conditions(_)
+            | Self::Conditions { .. }
             | Self::NotReproduced { .. } => ExitCode::Refused,
             Self::Interrupted => ExitCode::Interrupted,
         }
+    }
+
+    /// Two sides that differ in these conditions.
+    pub(crate) fn sides_differ(differences: Vec<Difference>) -> Self {
+        Self::Conditions { differences, of: ["A", "B"].map(str::to_owned) }
     }
 
     /// Advice that goes with the message.
@@ -170,7 +180,7 @@ impl EngineError {
             Self::Preflight(findings) => {
                 findings.iter().find(|finding| is_failure(finding)).and_then(|finding| finding.hint.clone())
             }
-            Self::Conditions(differences) => differences
+            Self::Conditions { differences, .. } => differences
                 .first()
                 .map(|difference| format!("`--allow {}` compares them all the same", difference.field)),
             Self::OtherRecording { .. } | Self::RefusedRecording { .. } => Some(
@@ -247,6 +257,6 @@ fn floors(differences: &[Difference]) -> String {
     differences.iter().map(said).collect::<Vec<_>>().join("; ")
 }
 
-fn list(differences: &[Difference]) -> String {
-    differences.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+fn list(differences: &[Difference], [one, other]: &[String; 2]) -> String {
+    differences.iter().map(|it| it.between([one, other])).collect::<Vec<_>>().join("; ")
 }

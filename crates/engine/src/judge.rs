@@ -9,7 +9,7 @@ use switchback_model::event::OutputsVerdict;
 use switchback_model::operator::OperatorSpec;
 use switchback_model::outcome::Outcome;
 use switchback_model::report::{Clocks, Naive, OperatorReport, Report, SCHEMA};
-use switchback_model::side::{Pairing, Side};
+use switchback_model::side::{CellSides, Pairing, Side};
 use switchback_model::verdict::ScreenVerdict;
 use switchback_stats::effect::percent;
 use switchback_stats::input::{OperatorInput, Settings};
@@ -136,29 +136,36 @@ fn common_conditions(
 ) -> Result<(Conditions, BTreeMap<String, String>), EngineError> {
     let allowed: BTreeSet<String> = campaign.request.allowed.iter().cloned().collect();
     let mut common: Option<(Conditions, BTreeMap<String, String>)> = None;
-    for rounds in rounds.values() {
-        let mut own: Option<&Conditions> = None;
-        for evidence in rounds.iter().flat_map(|round| &round.evidence) {
-            let differences = match own {
+    let mut first = String::new();
+    for (operator, rounds) in rounds {
+        let pairing = campaign.rounds.pairing(operator);
+        let cells = rounds.iter().flat_map(|round| {
+            let sides: &[CellSides] = match pairing {
+                Pairing::Duet => &[CellSides::Both],
+                Pairing::Process => &[CellSides::A, CellSides::B],
+            };
+            let name = |sides: &CellSides| format!("{operator} {}", Purpose::Round(round.round, *sides));
+            sides.iter().map(name).zip(&round.evidence)
+        });
+        let mut own: Option<(String, &Conditions)> = None;
+        for (name, evidence) in cells {
+            let (differences, before) = match &own {
+                Some((own_name, own)) => (own.differences(&evidence.conditions, &allowed), own_name.clone()),
                 None => {
-                    own = Some(&evidence.conditions);
+                    own = Some((name.clone(), &evidence.conditions));
+                    let comparable = conditions_of_campaign(&evidence.conditions);
                     match &common {
+                        Some((common, _)) => (common.differences(&comparable, &allowed), first.clone()),
                         None => {
-                            common = Some((
-                                conditions_of_campaign(&evidence.conditions),
-                                evidence.identity.clone(),
-                            ));
-                            Vec::new()
-                        }
-                        Some((common, _)) => {
-                            common.differences(&conditions_of_campaign(&evidence.conditions), &allowed)
+                            first.clone_from(&name);
+                            common = Some((comparable, evidence.identity.clone()));
+                            (Vec::new(), String::new())
                         }
                     }
                 }
-                Some(own) => own.differences(&evidence.conditions, &allowed),
             };
             if !differences.is_empty() {
-                return Err(EngineError::Conditions(differences));
+                return Err(EngineError::Conditions { differences, of: [before, name] });
             }
         }
     }

@@ -62,13 +62,21 @@ pub struct Difference {
     pub b: Option<String>,
 }
 
-impl std::fmt::Display for Difference {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl Difference {
+    /// The difference in words, by the names of what was compared.
+    #[must_use]
+    pub fn between(&self, [one, other]: [&str; 2]) -> String {
         let value = |value: &Option<String>| match value {
             Some(value) => format!("`{value}`"),
             None => "unknown".to_owned(),
         };
-        write!(f, "`{}` is {} in A, {} in B", self.field, value(&self.a), value(&self.b))
+        format!("`{}` is {} in {one}, {} in {other}", self.field, value(&self.a), value(&self.b))
+    }
+}
+
+impl std::fmt::Display for Difference {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.between(["A", "B"]))
     }
 }
 

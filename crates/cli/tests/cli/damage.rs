@@ -160,7 +160,8 @@ fn rows_of_other_conditions_within_a_campaign_are_refused_by_field() {
     identity["conditions"]["driver"] = "580.1".into();
     std::fs::write(&path, identity.to_string()).unwrap();
     let ran = sandbox.run(&["report", "done"]).code(5).prints_nothing();
-    ran.says("not comparable: `driver` is unknown in A, `580.1` in B").says("hint: `--allow driver`");
+    ran.says("not comparable: `driver` is unknown in slow r1_A, `580.1` in slow r2_A")
+        .says("hint: `--allow driver`");
     let ran = sandbox.run(&["report", "done", "--allow", "driver"]).code(0).prints("FASTER");
     ran.prints("these conditions differ: `driver`");
 
@@ -171,7 +172,7 @@ fn rows_of_other_conditions_within_a_campaign_are_refused_by_field() {
         std::fs::write(done.join(format!("cells/{cell}/1/run_identity.json")), identity.to_string()).unwrap();
     }
     std::fs::remove_dir_all(done.join("cells/same/r3_B")).unwrap();
-    sandbox.run(&["resume", "done"]).code(5).says("`driver` is `580.1` in A, unknown in B");
+    sandbox.run(&["resume", "done"]).code(5).says("`driver` is `580.1` in same r1_A, unknown in same r3_B");
 }
 
 #[test]

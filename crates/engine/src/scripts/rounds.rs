@@ -199,7 +199,7 @@ fn comparable(it: &OperatorRead, allowed: &BTreeSet<String>) -> Result<(), Engin
     for run in runs {
         let differences = first.differences(&run, allowed);
         if !differences.is_empty() {
-            return Err(EngineError::Conditions(differences));
+            return Err(EngineError::sides_differ(differences));
         }
     }
     Ok(())
