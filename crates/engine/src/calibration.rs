@@ -141,7 +141,16 @@ impl Calibration {
         if it.schema != SCHEMA {
             return Err(no_floor(format!("its form is version {}, this program reads {SCHEMA}", it.schema)));
         }
+        if it.is_empty() {
+            return Err(no_floor("the calibration measured nothing, so there is no floor in it".into()));
+        }
         Ok(it)
+    }
+
+    /// True if no case was measured, so that it says nothing.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.total.cases == 0
     }
 
     /// The calibration as its file has it.

@@ -74,8 +74,9 @@ pub fn table(campaign: &Campaign, report: &Report, style: &TerminalStyle) -> Str
     }
     let root = session::shown(campaign);
     let file = format!("{root}/{FILE}");
-    let lines = [("floor", file.clone()), ("use", format!("switchback ab OP… --switch NAME --floor {file}"))];
-    let lines: Vec<(&str, &str)> = lines.iter().map(|(name, text)| (*name, text.as_str())).collect();
+    let usage = format!("switchback ab OP… --switch NAME --floor {file}");
+    let lines = [("floor", file.as_str()), ("use", usage.as_str())];
+    let lines: &[(&str, &str)] = if calibration.is_empty() { &[] } else { &lines };
     let card = campaign.request.card.name.clone();
     let floor = FloorReport {
         machine: calibration.conditions.get("device").map(str::to_owned).or(card).unwrap_or_default(),
@@ -83,5 +84,5 @@ pub fn table(campaign: &Campaign, report: &Report, style: &TerminalStyle) -> Str
         rounds: calibration.rounds,
         rows,
     };
-    floor_table(report, &floor, style, &lines)
+    floor_table(report, &floor, style, lines)
 }

@@ -112,6 +112,18 @@ fn calibrate(sandbox: &Sandbox) {
 }
 
 #[test]
+fn a_calibration_that_measured_nothing_is_no_floor() {
+    let sandbox = Sandbox::new();
+    let command = ["--suite", "command", "--backend", "cpu", "--command", "sh speaker.sh notes {operator}"];
+    let ran =
+        sandbox.run(&[&["calibrate", "plain", "--rounds", "2", "--out", "cal"], command.as_slice()].concat());
+    assert!(!ran.stdout.contains("--floor"), "{}", ran.stdout);
+    let refused = sandbox.run(&sandbox.speaker(&["slow"], &["--floor", "cal", "--out", "out"])).code(2);
+    refused.says("measured nothing, so there is no floor in it");
+    assert!(!sandbox.path("out").exists(), "it is refused before anything is measured");
+}
+
+#[test]
 fn a_calibration_measures_identical_code_and_later_campaigns_show_it() {
     let sandbox = Sandbox::new();
     calibrate(&sandbox);
