@@ -79,6 +79,10 @@ pub(crate) struct OperatorStat {
     /// Cases that would be averaged if all their rounds were usable.
     pub n_eligible: usize,
     pub n_averaged: usize,
+    /// Rounds in which a case that counts is usable; where none counts, in which any is.
+    pub n_rounds: u32,
+    /// B's outputs are wrong: what it reads is no speed, and no noise either.
+    pub outputs_wrong: bool,
 }
 
 impl OperatorStat {
@@ -139,12 +143,16 @@ fn add_operator(analysis: &mut Analysis, operator_idx: usize, operator: &Operato
             case.left_out = Some("untouched: identical code on both sides, serves as a control".into());
         }
     }
+    let rounds_there =
+        if eligible.is_empty() { usable_rounds(&analysis.cases, &case_idxs) } else { present.clone() };
     let mut stat = OperatorStat {
         main: None,
         missing_rounds,
         surplus_rounds,
         n_eligible: eligible.len(),
         n_averaged: averaged.len(),
+        n_rounds: u32::try_from(rounds_there.len()).unwrap_or(u32::MAX),
+        outputs_wrong: operator.outputs_wrong,
         case_idxs: case_idxs.clone(),
     };
     if let Some(unit) = unit(&analysis.cases, operator_idx, identical, true, averaged, &present) {

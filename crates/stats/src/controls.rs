@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use statrs::function::beta::inv_beta_reg;
 
 use crate::analysis::{Analysis, CaseStat, Group};
-use crate::effect::{mean, quantile};
+use crate::effect::{from_percent, mean, percent, quantile};
 use crate::interval::Estimate;
 use crate::judgement::{ControlBand, ControlsSummary};
 
@@ -60,7 +60,8 @@ pub(crate) fn add_tau(analysis: &mut Analysis) {
 pub(crate) fn blind_unit_p_values(analysis: &Analysis) -> Vec<Option<f64>> {
     let mut controls = Taus::of(unit_controls(analysis));
     let blind = analysis.units.iter().map(|unit| {
-        let estimate = unit.estimate.filter(|_| unit.control)?;
+        let counts = unit.control && !outputs_wrong(analysis, unit.operator_idx);
+        let estimate = unit.estimate.filter(|_| counts)?;
         let tau = controls.at(&unit.group, unit.latency_us, Some(unit.operator_idx));
         Some(p_value_with(estimate, tau))
     });
@@ -71,7 +72,7 @@ pub(crate) fn blind_unit_p_values(analysis: &Analysis) -> Vec<Option<f64>> {
 pub(crate) fn blind_case_p_values(analysis: &Analysis) -> Vec<Option<f64>> {
     let mut controls = Taus::of(case_controls(analysis));
     let blind = analysis.cases.iter().map(|case| {
-        let estimate = case.estimate.filter(|_| is_control(case))?;
+        let estimate = case.estimate.filter(|_| is_control(analysis, case))?;
         let tau = controls.at(&case.group, case.latency_us()?, Some(case.operator_idx));
         Some(p_value_with(estimate, tau))
     });
@@ -125,7 +126,8 @@ fn largest<'a>(controls: impl Iterator<Item = &'a Control>) -> Option<f64> {
 }
 
 fn unit_controls(analysis: &Analysis) -> Vec<Control> {
-    let controls = analysis.units.iter().enumerate().filter(|(_, unit)| unit.control);
+    let controls = analysis.units.iter().enumerate();
+    let controls = controls.filter(|(_, unit)| unit.control && !outputs_wrong(analysis, unit.operator_idx));
     controls
         .filter_map(|(place, unit)| {
             Some(control(place, unit.operator_idx, &unit.group, unit.latency_us, unit.estimate?))
@@ -133,12 +135,22 @@ fn unit_controls(analysis: &Analysis) -> Vec<Control> {
         .collect()
 }
 
-fn is_control(case: &CaseStat) -> bool {
-    case.untouched && case.complete && !case.group.host_bound
+fn outputs_wrong(analysis: &Analysis, operator_idx: usize) -> bool {
+    analysis.operators[operator_idx].outputs_wrong
+}
+
+/// Identical code whose reading may be repeated: that of an operator with wrong outputs is printed nowhere, and counts
+/// nowhere.
+fn reads_noise(analysis: &Analysis, case: &CaseStat) -> bool {
+    case.untouched && !case.group.host_bound && !outputs_wrong(analysis, case.operator_idx)
+}
+
+fn is_control(analysis: &Analysis, case: &CaseStat) -> bool {
+    case.complete && reads_noise(analysis, case)
 }
 
 fn case_controls(analysis: &Analysis) -> Vec<Control> {
-    let controls = analysis.cases.iter().enumerate().filter(|(_, case)| is_control(case));
+    let controls = analysis.cases.iter().enumerate().filter(|(_, case)| is_control(analysis, case));
     controls
         .filter_map(|(place, case)| {
             Some(control(place, case.operator_idx, &case.group, case.latency_us()?, case.estimate?))
@@ -232,7 +244,8 @@ pub(crate) fn summarise(
     let cases = case_controls(analysis);
     let units = unit_controls(analysis);
     if units.is_empty() && cases.is_empty() {
-        return ControlsSummary { upper95: 1.0, upper95_operators: 1.0, ..ControlsSummary::default() };
+        let worst = worst(readings(analysis));
+        return ControlsSummary { worst, upper95: 1.0, upper95_operators: 1.0, ..ControlsSummary::default() };
     }
     let false_positives = number_called(&cases, cases_called);
     let false_positive_operators = number_called(&units, units_called);
@@ -241,6 +254,8 @@ pub(crate) fn summarise(
         operators: units.len(),
         processes: processes(analysis, &units),
         floor: floor(&cases),
+        worst: worst(cases.iter().map(|control| control.effect).collect())
+            .or_else(|| worst(readings(analysis))),
         largest: largest(units.iter().chain(&cases)),
         tau: tau_of(&units.iter().collect::<Vec<_>>()).squared.sqrt(),
         false_positives,
@@ -265,7 +280,19 @@ fn processes(analysis: &Analysis, units: &[Control]) -> usize {
 }
 
 fn floor(controls: &[Control]) -> Option<f64> {
-    quantile(&controls.iter().map(|control| control.effect.abs()).collect::<Vec<_>>(), 0.95)
+    let sizes_pct: Vec<f64> = controls.iter().map(|control| percent(control.effect).abs()).collect();
+    quantile(&sizes_pct, 0.95).map(from_percent)
+}
+
+/// What all cases with identical code read, complete or not.
+fn readings(analysis: &Analysis) -> Vec<f64> {
+    let cases = analysis.cases.iter().filter(|case| reads_noise(analysis, case));
+    cases.filter_map(|case| mean(&case.effects())).collect()
+}
+
+/// The reading furthest from zero as it is printed: `-ln 2` is 50 %, `ln 2` is 100 %.
+fn worst(effects: Vec<f64>) -> Option<f64> {
+    effects.into_iter().max_by(|one, two| percent(*one).abs().total_cmp(&percent(*two).abs()))
 }
 
 fn bands(

@@ -148,7 +148,7 @@ fn operator_judgement(
         ci: estimate.map(|it| it.interval(1.0 - settings.alpha)),
         p_value: estimate.map(|it| it.p_value()),
         p_adjusted: p_adjusted.filter(|_| stated),
-        rounds: u32::try_from(unit.map_or(0, |unit| unit.effects.len())).unwrap_or(u32::MAX),
+        rounds: stat.n_rounds,
         missing_rounds: stat.missing_rounds.clone(),
         rounds_range: range(&effects),
         sign_stable: (effects.len() >= 2).then(|| {
@@ -161,6 +161,7 @@ fn operator_judgement(
         geometric_mean: mean(&measured),
         mixed: significant(1.0) && significant(-1.0),
         rounds_needed: decision.rounds_needed,
+        rounds_cannot_tell: decision.rounds_cannot_tell,
         reasons: decision.reasons,
         cases: stat
             .case_idxs

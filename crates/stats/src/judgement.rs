@@ -31,7 +31,8 @@ pub struct OperatorJudgement {
     pub p_value: Option<f64>,
     /// Holm-adjusted over operators with touched cases; `None` for identical code.
     pub p_adjusted: Option<f64>,
-    /// Rounds that count.
+    /// Rounds that count; of an operator whose effect is withheld or that has none (host-bound, `WRONG`), those in which both
+    /// sides of a case are usable.
     pub rounds: u32,
     /// Rounds that were asked for and have no usable pair.
     pub missing_rounds: Vec<u32>,
@@ -51,8 +52,12 @@ pub struct OperatorJudgement {
     pub geometric_mean: Option<f64>,
     /// Cases are significantly up and others significantly down.
     pub mixed: bool,
-    /// Rounds in all that would tell at the scatter seen; only for `INCONCLUSIVE`, `None` when rounds would not help.
+    /// Rounds in all that would tell at the scatter seen; only for `INCONCLUSIVE`, `None` when that is not known (a round is
+    /// missing, one is no scatter) or rounds would not help.
     pub rounds_needed: Option<u32>,
+    /// More rounds, 10 000 of them, would not tell: host-bound cases, cases left out, a control that is missing, an effect as
+    /// large as the margin, a bias; only for `INCONCLUSIVE`.
+    pub rounds_cannot_tell: bool,
     /// Why the verdict is what it is and how far its evidence goes, sentences without final full stop.
     pub reasons: Vec<String>,
     /// Its cases, in the order given.
@@ -114,8 +119,12 @@ pub struct ControlsSummary {
     pub operators: usize,
     /// Processes that they were measured in (a round counts twice where the sides have processes of their own).
     pub processes: usize,
-    /// 95 % of the cases' |effect| are at most this; `None` without controls.
+    /// 95 % of the cases read at most this, whatever the sign; sizes are compared in percent, so that
+    /// [`crate::effect::percent`] of it is the size in percent. `None` without controls.
     pub floor: Option<f64>,
+    /// The reading of a case that is furthest from zero in percent, with its sign; without any case of that kind, of one whose
+    /// rounds are not complete. `None` without a reading.
+    pub worst: Option<f64>,
     /// Largest |effect| of any control, single cases included.
     pub largest: Option<f64>,
     /// Persistent bias (standard deviation) that control operators show beyond their scatter, all bands pooled.
@@ -145,7 +154,7 @@ pub struct ControlBand {
     pub below_us: Option<f64>,
     /// Control cases in the band.
     pub cases: usize,
-    /// 95 % of their |effect| are at most this; `None` without cases.
+    /// 95 % of them read at most this, as in [`ControlsSummary::floor`]; `None` without cases.
     pub floor: Option<f64>,
     /// Control cases that the rule for cases would have called different.
     pub false_positives: usize,

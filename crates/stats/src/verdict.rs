@@ -35,12 +35,19 @@ pub(crate) struct Facts<'a> {
 pub(crate) struct Decision {
     pub verdict: Verdict,
     pub rounds_needed: Option<u32>,
+    /// More rounds would not tell; only for `INCONCLUSIVE`.
+    pub rounds_cannot_tell: bool,
     pub reasons: Vec<String>,
 }
 
 impl Decision {
     fn of(verdict: Verdict, reasons: Vec<String>) -> Self {
-        Self { verdict, rounds_needed: None, reasons }
+        Self { verdict, rounds_needed: None, rounds_cannot_tell: false, reasons }
+    }
+
+    /// Not told, and nothing that another round could change.
+    fn never(reasons: Vec<String>) -> Self {
+        Self { rounds_cannot_tell: true, ..Self::of(Verdict::Inconclusive, reasons) }
     }
 }
 
@@ -63,7 +70,7 @@ fn verdict(facts: &Facts<'_>) -> Decision {
     if facts.stat.n_eligible == 0 {
         let reason =
             "every touched case is host-bound: its time is the host's, and says nothing of the kernels";
-        return Decision::of(Verdict::Inconclusive, vec![reason.into()]);
+        return Decision::never(vec![reason.into()]);
     }
     let Some(unit) = facts.unit else {
         return without_effect(facts);
@@ -81,14 +88,18 @@ fn verdict(facts: &Facts<'_>) -> Decision {
         reasons.push(format!("rounds beyond those asked for that lack cases are left out: {named}"));
     }
     if !facts.stat.missing_rounds.is_empty() {
-        reasons
-            .push(format!("no verdict with a round missing: {}", rounds_named(&facts.stat.missing_rounds)));
-        let rounds_needed = u32::try_from(unit.effects.len() + facts.stat.missing_rounds.len()).ok();
-        return Decision { verdict: Verdict::Inconclusive, rounds_needed, reasons };
+        let (n_missing, n_rounds) = (facts.stat.missing_rounds.len(), round_count(facts));
+        let verb = if n_missing == 1 { "is" } else { "are" };
+        reasons.push(format!(
+            "no verdict yet: {n_missing} of {n_rounds} rounds {verb} missing: {}",
+            rounds_named(&facts.stat.missing_rounds)
+        ));
+        return Decision::of(Verdict::Inconclusive, reasons);
     }
     if !facts.stat.represented() {
+        // A case that one round lacks stays left out, however many rounds follow.
         reasons.push("fewer than half of the cases are usable: the others might say something else".into());
-        return Decision::of(Verdict::Inconclusive, reasons);
+        return Decision::never(reasons);
     }
     let Some(estimate) = unit.estimate else {
         reasons.push("one round has no scatter to judge by: two are the least".into());
@@ -109,7 +120,7 @@ fn without_effect(facts: &Facts<'_>) -> Decision {
     if nothing_usable {
         return Decision::of(Verdict::NotMeasured, vec![format!("no round has a usable pair{fault}")]);
     }
-    Decision::of(Verdict::Inconclusive, vec![format!("no case is usable in every round{fault}")])
+    Decision::never(vec![format!("no case is usable in every round{fault}")])
 }
 
 fn round_count(facts: &Facts<'_>) -> usize {
@@ -141,11 +152,12 @@ fn tested(facts: &Facts<'_>, unit: &Unit, estimate: &Estimate, mut reasons: Vec<
     if rejects && size >= margin && !unit.control {
         let word = if estimate.effect > 0.0 { "faster" } else { "slower" };
         let said = format!(
-            "B is {word} by at least the margin of {}: {} (p {} after Holm over {} operators)",
+            "B is {word} by at least the margin of {}: {} (p {} after Holm over {} {})",
             shown(margin),
             shown(estimate.effect),
             p_shown(facts.p_adjusted),
-            facts.family
+            facts.family,
+            if facts.family == 1 { "operator" } else { "operators" }
         );
         if let (true, Some(largest)) = (neighbours_fixed, facts.largest_control)
             && size <= largest
@@ -215,7 +227,13 @@ fn inconclusive(
 ) -> Decision {
     if let Some(refusal) = refusal {
         reasons.insert(0, refusal);
-        return Decision::of(Verdict::Inconclusive, reasons);
+        let rounds_needed = rounds_needed(estimate, facts, !unit.control);
+        let rounds_cannot_tell = rounds_needed.is_none();
+        return Decision {
+            rounds_needed,
+            rounds_cannot_tell,
+            ..Decision::of(Verdict::Inconclusive, reasons)
+        };
     }
     let margin = facts.settings.margin();
     let alpha = facts.settings.alpha;
@@ -248,7 +266,8 @@ fn inconclusive(
             format!("more than {MOST_ROUNDS} rounds would be needed: the effect is as large as the margin")
         });
     }
-    Decision { verdict: Verdict::Inconclusive, rounds_needed, reasons }
+    let rounds_cannot_tell = rounds_needed.is_none();
+    Decision { rounds_needed, rounds_cannot_tell, ..Decision::of(Verdict::Inconclusive, reasons) }
 }
 
 /// The fewest rounds at which one of the tests would pass if effect and scatter stayed as they are.

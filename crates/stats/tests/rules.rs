@@ -49,6 +49,7 @@ fn faster_slower_equivalent_inconclusive() {
     assert_eq!(faster.sign_stable, Some(true));
     assert_eq!(faster.rounds_needed, None);
     because(&faster, "B is faster by at least the margin of 0.500 %: 31.0 %");
+    because(&faster, "after Holm over 1 operator)");
 
     assert_eq!(of(-31.0, &CALM).verdict, Verdict::Slower);
     let equivalent = of(0.0, &CALM);
@@ -110,10 +111,11 @@ fn a_missing_round_takes_the_verdict() {
     short.rounds.remove(2);
     let it = alone(operator("op", vec![short.clone()]));
     assert_eq!(it.verdict, Verdict::Inconclusive);
-    assert_eq!((it.missing_rounds.as_slice(), it.rounds, it.rounds_needed), ([3].as_slice(), 3, Some(4)));
+    assert_eq!((it.missing_rounds.as_slice(), it.rounds, it.rounds_needed), ([3].as_slice(), 3, None));
+    assert!(!it.rounds_cannot_tell);
     assert_eq!((it.ci, it.p_value), (None, None));
     assert!(it.effect.is_some() && it.rounds_range.is_some());
-    because(&it, "no verdict with a round missing: 3");
+    because(&it, "no verdict yet: 1 of 4 rounds is missing: 3");
 
     // Three rounds are enough when three were asked for.
     short.rounds.iter_mut().zip(1..).for_each(|(round, number)| round.round = number);
@@ -128,6 +130,7 @@ fn one_round_and_no_round() {
     let it = alone(one);
     assert_eq!(it.verdict, Verdict::Inconclusive);
     because(&it, "one round has no scatter");
+    assert!(!it.rounds_cannot_tell);
     assert!(it.effect.is_some());
 
     assert_eq!(alone(operator("op", vec![])).verdict, Verdict::NotMeasured);
@@ -159,6 +162,7 @@ fn a_minority_of_cases_has_no_verdict() {
     let it = alone(operator("op", cases));
     assert_eq!(it.verdict, Verdict::Inconclusive);
     because(&it, "fewer than half");
+    assert!(it.rounds_cannot_tell, "a case that a round lacks stays left out");
     assert_eq!(it.p_adjusted, None);
 }
 
@@ -192,6 +196,68 @@ fn untouched_and_host_bound_cases_are_not_averaged_in() {
     let it = alone(operator("op", vec![CaseInput { host_bound: true, ..case("host", 31.0, &CALM) }]));
     assert_eq!(it.verdict, Verdict::Inconclusive);
     because(&it, "host-bound");
+    assert!(it.rounds_cannot_tell);
+    assert_eq!((it.rounds, it.effect), (4, None), "rounds were measured, only their effect is withheld");
+}
+
+#[test]
+fn rounds_of_a_wrong_operator_are_counted() {
+    let mut short = case("x", 31.0, &CALM);
+    short.rounds.remove(2);
+    let it = alone(OperatorInput { outputs_wrong: true, ..operator("op", vec![short]) });
+    assert_eq!((it.verdict, it.rounds, it.effect), (Verdict::Wrong, 3, None));
+    assert_eq!(it.missing_rounds, [3]);
+}
+
+#[test]
+fn a_wrong_control_is_neither_in_the_floor_nor_the_worst() {
+    let wrong = OperatorInput { outputs_wrong: true, ..control("wrong", 31.0) };
+    let mut half = operator("half", vec![case("x", 31.0, &CALM), case("y", 9.0, &CALM)]);
+    half.cases[1].untouched = true;
+    half.outputs_wrong = true;
+    let it = judged(&[control("calm", 0.3), wrong, half]).controls;
+    assert_eq!((it.cases, it.operators, it.processes), (1, 1, 4));
+    for reading in [it.floor, it.worst, it.largest] {
+        assert!((switchback_stats::percent(reading.unwrap()) - 0.3).abs() < 0.01, "{reading:?}");
+    }
+    // Alone it leaves nothing that could be read.
+    let alone = judged(&[OperatorInput { outputs_wrong: true, ..control("wrong", 31.0) }]).controls;
+    assert_eq!((alone.cases, alone.floor, alone.worst), (0, None, None));
+}
+
+#[test]
+fn sizes_of_readings_are_compared_in_percent() {
+    // B takes twice as long: -50 %. The other reads +60 %, which is the smaller ratio and the larger figure.
+    let it = judged(&[control("half", -50.0), control("more", 60.0)]).controls;
+    let percent = |effect: Option<f64>| switchback_stats::percent(effect.unwrap());
+    assert!((percent(it.worst) - 60.0).abs() < 0.1, "{:?}", it.worst);
+    // 95 % of the way from 50 to 60.
+    assert!((percent(it.floor) - 59.5).abs() < 0.1, "{:?}", it.floor);
+    let slow = judged(&[control("half", -50.0)]).controls;
+    assert!((percent(slow.worst) + 50.0).abs() < 0.1 && (percent(slow.floor) - 50.0).abs() < 0.1);
+    // One round is no control, yet what it read is told.
+    let once = OperatorInput {
+        rounds_requested: Some(1),
+        ..operator("once", vec![CaseInput { untouched: true, ..case("x", -50.0, &CALM[..1]) }])
+    };
+    let it = judged(&[once]).controls;
+    assert_eq!((it.cases, it.floor), (0, None));
+    assert!((percent(it.worst) + 50.0).abs() < 0.1);
+}
+
+#[test]
+fn what_a_missing_control_refuses_more_rounds_do_not_give() {
+    let process = |it: OperatorInput| OperatorInput { process_paired: true, ..it };
+    let it = alone(process(operator("op", vec![case("x", 0.0, &CALM)])));
+    because(&it, "EQUIVALENT is refused");
+    assert_eq!((it.verdict, it.rounds_needed, it.rounds_cannot_tell), (Verdict::Inconclusive, None, true));
+    // With a control that leaves room, the number of rounds at which the narrower interval fits is named.
+    let mut all: Vec<OperatorInput> = (0..20).map(|it| process(control(&format!("c{it}"), 0.0))).collect();
+    all.push(process(control("odd", 0.2)));
+    all.push(process(operator("op", vec![case("x", 0.1, &[0.4, -0.4, 0.4, -0.4])])));
+    let it = judged(&all).operators.pop().unwrap();
+    because(&it, "EQUIVALENT is refused");
+    assert!(it.rounds_needed.is_some_and(|rounds| rounds > 4) && !it.rounds_cannot_tell, "{it:?}");
 }
 
 #[test]
@@ -215,7 +281,7 @@ fn controls_widen_and_refuse() {
     let it = judged(&all);
     assert!((switchback_stats::percent(it.controls.tau) - 0.6).abs() < 0.01);
     assert_eq!(it.operators[0].verdict, Verdict::Inconclusive);
-    assert_eq!(it.operators[0].rounds_needed, None);
+    assert_eq!((it.operators[0].rounds_needed, it.operators[0].rounds_cannot_tell), (None, true));
     because(&it.operators[0], "more rounds would not tell");
     assert_eq!(it.operators[1].verdict, Verdict::Inconclusive);
     assert_eq!((it.controls.cases, it.controls.operators, it.controls.processes), (10, 10, 40));

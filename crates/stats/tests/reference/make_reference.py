@@ -245,9 +245,10 @@ def campaign(bias):
             estimate = case_estimates[position]
             case.update(effect=estimate.effect, ci=estimate.ci(), p=estimate.p(), q=q.get(position))
             position += 1
-    control_cases = [abs(e.effect) for e in case_estimates if e.identical]
+    # Sizes are compared as they are printed, in percent: -50 % is smaller than +60 %.
+    control_cases = [abs(math.expm1(e.effect)) for e in case_estimates if e.identical]
     return {"resolution_us": step, "operators": operators, "tau": math.sqrt(unit_estimates[0].tau),
-            "floor": float(numpy.quantile(control_cases, 0.95))}
+            "floor": math.log1p(float(numpy.quantile(control_cases, 0.95)))}
 
 
 def main():
