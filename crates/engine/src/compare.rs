@@ -148,7 +148,7 @@ pub fn compare(a: &Path, b: &Path, allowed: &BTreeSet<String>, version: &str) ->
         identity: run_a.identity.clone(),
         allowed: allowed.iter().cloned().collect(),
         operators,
-        controls: controls_report(&judgement.controls, &judgement.operators),
+        controls: controls_report(&judgement.controls),
         calibration: None,
         naive: None,
         elapsed_s: Vec::new(),

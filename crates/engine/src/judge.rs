@@ -28,6 +28,7 @@ use crate::schedule;
 use crate::state::{Attempt, Standing};
 
 mod findings;
+mod left_out;
 
 pub(crate) use findings::{explain, explained};
 
@@ -84,7 +85,7 @@ pub fn judge(campaign: &mut Campaign) -> Result<Report, EngineError> {
         identity,
         allowed: request.allowed.clone(),
         operators,
-        controls: controls_report(&judgement.controls, &judgement.operators),
+        controls: controls_report(&judgement.controls),
         calibration,
         naive: naive(campaign, &controls)?,
         elapsed_s: elapsed(campaign),
@@ -319,6 +320,7 @@ fn operator_report(
         reasons.extend(judged.reasons.iter().cloned());
     } else {
         reasons.extend(measured.failed_cells.iter().cloned());
+        reasons.extend(left_out::by_verdict(campaign, spec, controls));
     }
     let hints = explain(campaign, spec, screened.map(|it| it.verdict))?;
     let mut it = figures(spec, judged, measured, screened);
@@ -327,6 +329,9 @@ fn operator_report(
         it.tuned_on = campaign.suite().tunes().then_some(campaign.request.tune_on);
         it.pairing = Some(campaign.rounds.pairing(&spec.operator));
         it.proof = (campaign.rounds.pairing(&spec.operator) == Pairing::Duet).then(|| measured.proof());
+        it.cases.extend(left_out::cases(campaign, spec, measured));
+    } else if left_out::to_be_measured(campaign, spec, controls) {
+        it.rounds_requested = Some(campaign.rounds.rounds(&spec.operator));
     }
     it.control = controls.contains(&spec.operator) || (is_measured && campaign.request.is_calibration());
     it.reasons = reasons;

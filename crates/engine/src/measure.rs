@@ -5,7 +5,7 @@
 
 mod latency;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use switchback_model::case::CaseKey;
 use switchback_model::event::{Row, Timer};
@@ -44,6 +44,8 @@ pub struct MeasuredCase {
     pub timer: Option<Timer>,
     /// Sentences.
     pub notes: Vec<String>,
+    /// The side on which it fails or has no row, and in how many rounds if not in all.
+    pub fault: Option<String>,
     /// Why its duet is not proven: the first round's reason, with the round.
     pub unproven: Option<String>,
     /// The card's clock before A's blocks and B's, MHz, mean over rounds, where the gate read both.
@@ -126,12 +128,19 @@ fn measured_case(
     let mut unproven: Option<String> = None;
     let mut clocks: [Vec<f64>; 2] = [Vec::new(), Vec::new()];
     let unseen = screened.unseen_stages();
+    let (mut failed, mut missing) = (Absence::default(), Absence::default());
     for round in rounds {
         let mut it = CaseRound { round: round.round, ..CaseRound::default() };
         let mut round_timers = Vec::new();
         let [rows_a, rows_b] = sides_rows(round);
         for (side, evidence, rows) in [(Side::A, round.a, rows_a), (Side::B, round.b, rows_b)] {
-            let Some(row) = rows.into_iter().find(|row| row.case == case) else { continue };
+            let Some(row) = rows.into_iter().find(|row| row.case == case) else {
+                missing.add(round.round, side);
+                continue;
+            };
+            if !row.ok {
+                failed.add(round.round, side);
+            }
             host_bound |= row.host_bound;
             round_timers.extend(row.timer);
             clocks[usize::from(side == Side::B)].extend(row.clock_mhz);
@@ -208,8 +217,37 @@ fn measured_case(
         case,
         timer,
         notes,
+        fault: failed.said("fails", rounds.len()).or_else(|| missing.said("has no row", rounds.len())),
         unproven,
         clock_mhz,
+    }
+}
+
+/// Rounds in which a case has no latency, by side.
+#[derive(Default)]
+struct Absence {
+    sides: BTreeSet<Side>,
+    rounds: BTreeSet<u32>,
+}
+
+impl Absence {
+    fn add(&mut self, round: u32, side: Side) {
+        self.sides.insert(side);
+        self.rounds.insert(round);
+    }
+
+    /// `fails on B`, `fails on both sides in 1 of 3 rounds`; none if it never was so.
+    fn said(&self, what: &str, n_rounds: usize) -> Option<String> {
+        let side = match self.sides.iter().collect::<Vec<_>>()[..] {
+            [] => return None,
+            [side] => side.to_string(),
+            _ => "both sides".to_owned(),
+        };
+        let often = match self.rounds.len() {
+            all if all == n_rounds => String::new(),
+            some => format!(" in {some} of {n_rounds} rounds"),
+        };
+        Some(format!("{what} on {side}{often}"))
     }
 }
 
@@ -353,6 +391,31 @@ mod tests {
         let cases = measured_cases(&rounds, Pairing::Process, &changed(), [None, None]);
         assert_eq!(cases[0].input.resolution_us, 0.001);
         assert_eq!((cases[0].input.rounds[0].a_us, cases[0].input.rounds[0].b_us), (Some(5.0), Some(5.1)));
+    }
+
+    #[test]
+    fn a_case_that_a_side_breaks_names_the_side_and_the_rounds() {
+        let of = |faults: [fn(&mut Evidence); 2]| {
+            let evidence = faults.map(|fault| {
+                let mut it = duet(None);
+                fault(&mut it);
+                it
+            });
+            let rounds: Vec<RoundEvidence<'_>> =
+                (1..).zip(&evidence).map(|(round, it)| RoundEvidence { round, a: it, b: it }).collect();
+            let cases = measured_cases(&rounds, Pairing::Duet, &changed(), [None, None]);
+            cases.into_iter().find(|it| it.case.input == "[8]").unwrap().fault
+        };
+        // Rows of a duet: the first case on A, on B, then the second.
+        let whole = |_: &mut Evidence| {};
+        let fails_on_b = |it: &mut Evidence| it.rows[1].ok = false;
+        let fails = |it: &mut Evidence| it.rows[..2].iter_mut().for_each(|row| row.ok = false);
+        let lacks_a = |it: &mut Evidence| drop(it.rows.remove(0));
+        assert_eq!(of([whole, whole]), None);
+        assert_eq!(of([fails_on_b, fails_on_b]).unwrap(), "fails on B");
+        assert_eq!(of([whole, fails_on_b]).unwrap(), "fails on B in 1 of 2 rounds");
+        assert_eq!(of([fails, fails]).unwrap(), "fails on both sides");
+        assert_eq!(of([lacks_a, whole]).unwrap(), "has no row on A in 1 of 2 rounds");
     }
 
     #[test]

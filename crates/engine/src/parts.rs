@@ -4,7 +4,7 @@ use switchback_model::operator::OperatorSpec;
 use switchback_model::report::{CaseReport, Clocks, Controls, OperatorReport, ProofCounts};
 use switchback_model::verdict::Verdict;
 use switchback_stats::effect::{Interval, percent};
-use switchback_stats::judgement::{ControlsSummary, OperatorJudgement};
+use switchback_stats::judgement::{CaseJudgement, ControlsSummary, OperatorJudgement};
 
 use crate::measure::MeasuredCase;
 use crate::outputs::CaseOutputs;
@@ -75,6 +75,7 @@ pub(crate) fn figures(
         outputs_cases: measured.outputs.counts(),
         mixed: judged.mixed,
         rounds_needed: judged.rounds_needed,
+        rounds_cannot_tell: judged.rounds_cannot_tell,
         reasons: Vec::new(),
         hints: Vec::new(),
         kernels: screened.map(|it| it.kernels.clone()).unwrap_or_default(),
@@ -88,7 +89,8 @@ pub(crate) fn figures(
             .cases
             .iter()
             .zip(&measured.cases)
-            .map(|(judged, case)| CaseReport {
+            .map(|(judged_case, case)| (judged_case, case, left_out(judged, judged_case, case)))
+            .map(|(judged, case, left_out)| CaseReport {
                 case: judged.case.clone(),
                 timer: case.timer,
                 a_us: judged.a_us,
@@ -100,20 +102,13 @@ pub(crate) fn figures(
                 untouched: judged.untouched,
                 host_bound: judged.host_bound,
                 clock_mhz: case.clock_mhz,
+                left_out,
                 outputs: measured.outputs.of(&case.case),
-                // Flags of their own say of these why they are not averaged in.
                 notes: case
                     .notes
                     .iter()
                     .map(String::as_str)
                     .chain(measured.outputs.detail(&case.case))
-                    .chain(
-                        judged
-                            .left_out
-                            .iter()
-                            .filter(|_| !judged.untouched && !judged.host_bound)
-                            .map(String::as_str),
-                    )
                     .map(str::to_owned)
                     .collect(),
             })
@@ -121,23 +116,28 @@ pub(crate) fn figures(
     }
 }
 
+/// Why a case counts nowhere although the operator's rounds are there: the side on which it fails, or the first fault.
+fn left_out(operator: &OperatorJudgement, judged: &CaseJudgement, case: &MeasuredCase) -> Option<String> {
+    // A round that all cases lack is the operator's to tell, not the case's.
+    let mut faults = judged.round_effects.iter().filter(|it| !operator.missing_rounds.contains(&it.round));
+    let first = faults.find_map(|it| Some((it.round, it.excluded.as_ref()?)))?;
+    let said = || case.fault.clone().unwrap_or_else(|| format!("round {}: {}", first.0, first.1));
+    (!judged.averaged).then(said)
+}
+
 /// What cases with identical code read.
-pub(crate) fn controls_report(summary: &ControlsSummary, judged: &[OperatorJudgement]) -> Controls {
+pub(crate) fn controls_report(summary: &ControlsSummary) -> Controls {
     let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
-    let worst = judged
-        .iter()
-        .flat_map(|operator| &operator.cases)
-        .filter(|case| case.untouched)
-        .filter_map(|case| case.effect)
-        .map(|effect| percent(effect.abs()))
-        .reduce(f64::max);
     Controls {
         cases: count(summary.cases),
+        operators: count(summary.operators),
         processes: count(summary.processes),
         floor_pct: summary.floor.map(percent),
-        worst_pct: worst,
+        worst_pct: summary.worst.map(|effect| percent(effect).abs()),
         tau_pct: (summary.operators > 0).then(|| percent(summary.tau)),
         false_positives: count(summary.false_positives),
         upper95: (summary.cases > 0).then_some(summary.upper95),
+        false_positive_operators: count(summary.false_positive_operators),
+        upper95_operators: (summary.operators > 0).then_some(summary.upper95_operators),
     }
 }

@@ -120,6 +120,7 @@ pub fn fill(campaign: &Campaign, report: &mut Report) -> Result<(), EngineError>
                     untouched: false,
                     host_bound: it.host_bound,
                     clock_mhz: None,
+                    left_out: None,
                     outputs: None,
                     notes: it.timer_reason.iter().cloned().chain(read.error).collect(),
                 }

@@ -7,7 +7,7 @@ mod again;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use switchback_ir::{Comparison, IrVerdict, KernelIr, Stage, compare};
+use switchback_ir::{Comparison, Difference, IrVerdict, KernelIr, Stage, compare};
 use switchback_model::case::CaseKey;
 use switchback_model::report::{KernelReport, UnseenStage};
 use switchback_model::side::Side;
@@ -99,6 +99,7 @@ pub fn screen(a: Option<&Evidence>, b: Option<&Evidence>, again: Option<(Side, &
             ));
         }
     }
+    reasons.extend(fails_on_one_side(a, b));
     let unseen_stages = again.map_or_else(Vec::new, |(side, again)| {
         two_compilations(side, if side == Side::A { a } else { b }, again)
     });
@@ -161,6 +162,23 @@ pub fn screen(a: Option<&Evidence>, b: Option<&Evidence>, again: Option<(Side, &
     }
 }
 
+/// Inputs that run on one side and fail on the other, a sentence a side.
+fn fails_on_one_side(a: &Evidence, b: &Evidence) -> Vec<String> {
+    let fails = |here: &Evidence, side: Side, there: &Evidence| {
+        let runs = |case: &CaseKey| there.rows.iter().any(|row| row.ok && row.case == *case);
+        let failed: Vec<_> = here.rows.iter().filter(|row| !row.ok && runs(&row.case)).collect();
+        let first = failed.first()?;
+        let error = first.error.as_deref().and_then(|it| it.lines().next()).unwrap_or("no reason given");
+        let (number, verb) = (failed.len(), if failed.len() == 1 { "input fails" } else { "inputs fail" });
+        Some(format!(
+            "{number} {verb} on side {side} and not on side {}, the first is `{}`: {error}",
+            side.other(),
+            first.case
+        ))
+    };
+    [fails(a, Side::A, b), fails(b, Side::B, a)].into_iter().flatten().collect()
+}
+
 pub(crate) fn cases_on_both(a: &Evidence, b: &Evidence) -> BTreeSet<CaseKey> {
     let ran = |evidence: &Evidence| -> BTreeSet<CaseKey> {
         evidence.rows.iter().filter(|row| row.ok).map(|row| row.case.clone()).collect()
@@ -201,9 +219,23 @@ pub fn same_code(
     match comparison.kernels.iter().find(|kernel| kernel.difference.is_change()) {
         None => Ok(()),
         Some(kernel) => Err(format!(
-            "side {side} ran other code than screening saw: `{}` differs at {}",
-            kernel.kernel, kernel.difference
+            "side {side} ran other code than screening saw: `{}` {}",
+            kernel.kernel,
+            parted(&kernel.difference)
         )),
+    }
+}
+
+/// How a kernel of a round (B of the comparison) differs from that of screening (A of it).
+fn parted(difference: &Difference) -> String {
+    match difference {
+        Difference::OnlyInA => "was launched in screening only".into(),
+        Difference::OnlyInB => "was not launched in screening".into(),
+        Difference::Count { a, b } => format!("has {a} texts in screening and {b} here"),
+        Difference::MissingInA(stage) => format!("had no {stage} in screening"),
+        Difference::MissingInB(stage) => format!("has no {stage} here"),
+        Difference::Stage(stage) => format!("differs at {stage}"),
+        Difference::Same | Difference::NoEvidence => format!("is {difference}"),
     }
 }
 
@@ -331,6 +363,26 @@ mod tests {
         let told =
             same_code(&seen, &evidence(Side::A, &[("one", 3)]), Side::A, &case("one"), &BTreeSet::new())
                 .unwrap_err();
-        assert!(told.contains("kernel_one") && told.contains("ttgir"), "{told}");
+        assert_eq!(told, "side A ran other code than screening saw: `kernel_one` differs at ttgir");
+        let said = |screening: u8, round: u8| {
+            let it = |code| evidence(Side::B, &[("one", code)]);
+            same_code(&it(screening), &it(round), Side::B, &case("one"), &BTreeSet::new()).unwrap_err()
+        };
+        // Both are of side B: what was launched on one side of the comparison only was not on one side of the switch.
+        assert!(said(1, 0).ends_with("`kernel_one` was launched in screening only"), "{}", said(1, 0));
+        assert!(said(0, 1).ends_with("`kernel_one` was not launched in screening"), "{}", said(0, 1));
+    }
+
+    #[test]
+    fn an_input_that_one_side_breaks_is_told() {
+        let a = evidence(Side::A, &[("one", 1), ("two", 1), ("three", 1)]);
+        let mut b = evidence(Side::B, &[("one", 2), ("two", 2), ("three", 2)]);
+        assert_eq!(screen(Some(&a), Some(&b), None).reasons, [""; 0]);
+        for row in &mut b.rows[..2] {
+            (row.ok, row.error) = (false, Some("boom\n  at line 3".into()));
+        }
+        let it = screen(Some(&a), Some(&b), None);
+        let said = format!("2 inputs fail on side B and not on side A, the first is `{}`: boom", case("one"));
+        assert_eq!(it.reasons, [said]);
     }
 }

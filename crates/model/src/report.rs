@@ -98,7 +98,7 @@ pub struct OperatorReport {
     pub p_adjusted: Option<f64>,
     /// Rounds that both sides have.
     pub rounds: u32,
-    /// Rounds that were asked for, by number or as many as the precision took; none if it was not to be measured.
+    /// Rounds that were asked for, by number or as many as the precision took; none if it was not measured and not to be.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rounds_requested: Option<u32>,
     /// Smallest and largest effect of a round.
@@ -131,6 +131,9 @@ pub struct OperatorReport {
     /// Rounds it would take to tell, for `INCONCLUSIVE`.
     #[serde(default)]
     pub rounds_needed: Option<u32>,
+    /// True if it is known that more rounds would not tell, for `INCONCLUSIVE`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub rounds_cannot_tell: bool,
     /// Why the verdict is what it is, a sentence each.
     #[serde(default)]
     pub reasons: Vec<String>,
@@ -306,6 +309,10 @@ pub struct CaseReport {
     /// The card's clock before the blocks of A and of B, MHz, mean over rounds, where the gate read it.
     #[serde(default)]
     pub clock_mhz: Option<(f64, f64)>,
+    /// Why it counts neither for the operator nor as a control although rounds were measured (`fails on B`); none if it counts,
+    /// or is host-bound.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left_out: Option<String>,
     /// How the outputs compare.
     #[serde(default)]
     pub outputs: Option<OutputsVerdict>,
@@ -319,22 +326,31 @@ pub struct CaseReport {
 pub struct Controls {
     /// Cases.
     pub cases: u32,
+    /// Operators that they belong to; 0 in a report that did not count them.
+    #[serde(default)]
+    pub operators: u32,
     /// Processes they come from.
     pub processes: u32,
     /// 95 % of |effect|, percent.
     #[serde(default)]
     pub floor_pct: Option<f64>,
-    /// Largest |effect|, percent.
+    /// Largest |effect|, percent; without any case, that of cases with a round missing or with one round alone.
     #[serde(default)]
     pub worst_pct: Option<f64>,
     /// Persistent error per operator, percent.
     #[serde(default)]
     pub tau_pct: Option<f64>,
-    /// Controls that were called different.
+    /// Cases that were called different.
     pub false_positives: u32,
-    /// Upper 95 % bound of that rate.
+    /// Upper 95 % bound of that rate, if cases were independent.
     #[serde(default)]
     pub upper95: Option<f64>,
+    /// Operators that would have been called `FASTER` or `SLOWER`.
+    #[serde(default)]
+    pub false_positive_operators: u32,
+    /// Upper 95 % bound of that rate: the safe one, as cases of one process are not independent.
+    #[serde(default)]
+    pub upper95_operators: Option<f64>,
 }
 
 /// Control cases measured one process a side, one round: what the naive way would have read.

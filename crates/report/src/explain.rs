@@ -106,12 +106,10 @@ fn verdict(lines: &mut Lines, report: &Report, operator: &OperatorReport, standi
             format!("The effect lies within ±{margin}: both one-sided tests say so.")
         }
         Standing::Inconclusive => {
-            let need = operator.rounds_needed.map_or_else(
-                || "how many rounds it would take is not known".to_owned(),
-                |rounds| {
-                    format!("{} would tell, there are {}", facts::rounds_that_tell(rounds), operator.rounds)
-                },
-            );
+            let mut need = facts::rounds_to_tell(report, operator);
+            if operator.rounds_needed.is_some() {
+                need.push_str(&format!(", there are {}", operator.rounds));
+            }
             format!("Neither a difference nor equivalence within ±{margin} is shown{after_holm}; {need}.")
         }
         Standing::Wrong => {
@@ -129,7 +127,17 @@ fn verdict(lines: &mut Lines, report: &Report, operator: &OperatorReport, standi
         }
         Standing::NoRows => "Nothing of it was measured: it has to run before the switch can be judged.".into(),
         Standing::Unmeasured if operator.screen.is_none() => "It was not screened yet.".into(),
-        Standing::Unmeasured => "Its code differs, and no measurement of it is complete.".into(),
+        Standing::Unmeasured => {
+            let code = if facts::no_difference_seen(operator) {
+                "No difference of its code was seen, though not all of it was"
+            } else {
+                "Its code differs"
+            };
+            match operator.rounds_requested {
+                None => format!("{code}, and it was not measured."),
+                Some(_) => format!("{code}, and no round of it is complete."),
+            }
+        }
     };
     lines.say("verdict", &meaning);
     if operator.mixed && standing.has_figures() {
@@ -146,7 +154,13 @@ fn code(lines: &mut Lines, operator: &OperatorReport) {
     let sentence = match operator.screen {
         Some(ScreenVerdict::IrChanged) => match &operator.first_stage {
             Some(stage) => format!("IR_CHANGED: the sides differ from stage `{}` on.", printable(stage)),
-            None => "IR_CHANGED: the sides differ.".into(),
+            None if !facts::no_difference_seen(operator) => "IR_CHANGED: the sides differ.".into(),
+            None if operator.unseen.is_empty() => {
+                "IR_CHANGED: measured to be safe: identical as far as seen, and not all was seen.".into()
+            }
+            None => {
+                "IR_CHANGED: measured to be safe: no difference was seen, and not all could be seen.".into()
+            }
         },
         Some(ScreenVerdict::NoIrDiff) => {
             "NO_IR_DIFF: all that its cases launch is identical at every stage.".into()
@@ -182,8 +196,10 @@ fn code(lines: &mut Lines, operator: &OperatorReport) {
 }
 
 fn rounds(lines: &mut Lines, report: &Report, operator: &OperatorReport) {
-    let mut sentence = if operator.rounds < report.rounds {
-        format!("{} of {} rounds have both sides", operator.rounds, report.rounds)
+    let asked = facts::rounds_asked(report, operator);
+    let mut sentence = if operator.rounds < asked {
+        let verb = if operator.rounds == 1 { "has" } else { "have" };
+        format!("{} of {} {verb} both sides", operator.rounds, count(asked, "round", "rounds"))
     } else {
         format!("{} with both sides", count(operator.rounds, "round", "rounds"))
     };
@@ -197,7 +213,14 @@ fn rounds(lines: &mut Lines, report: &Report, operator: &OperatorReport) {
     }
     lines.say("rounds", &format!("{sentence}. How far rounds lie apart says how steady the difference is."));
     let figures = [
-        ("median over cases whose code differs", operator.median_pct),
+        (
+            if facts::standing(operator) == Standing::Control {
+                "median over cases"
+            } else {
+                "median over cases whose code differs"
+            },
+            operator.median_pct,
+        ),
         ("geometric mean over all cases", operator.geometric_mean_pct),
     ];
     let figures: Vec<String> = figures
@@ -221,7 +244,8 @@ fn noise(lines: &mut Lines, report: &Report, operator: &OperatorReport) {
             ),
         );
     }
-    for sentence in facts::noise(&report.controls) {
+    let safe = facts::noise_of_operators(&report.controls);
+    for sentence in facts::noise(&report.controls).into_iter().chain(safe) {
         lines.say("floor", &format!("{}.", first_upper(&sentence)));
     }
     if let (Some(floor), Some((effect, _))) = (report.controls.floor_pct, facts::effect(operator)) {
@@ -255,8 +279,12 @@ fn cases(lines: &mut Lines, operator: &OperatorReport) {
     let number = |which: fn(&CaseReport) -> bool| operator.cases.iter().filter(|case| which(case)).count();
     let mut sentence =
         format!("{}: {}", count(operator.cases.len() as u64, "case", "cases"), timers.join(", "));
+    let identical = match facts::standing(operator) {
+        Standing::Control => "with identical code",
+        _ => "with identical code, not averaged in",
+    };
     for (cases, what) in [
-        (number(|case| case.untouched), "with identical code, not averaged in"),
+        (number(|case| case.untouched), identical),
         (number(|case| case.host_bound), "host-bound, not averaged in"),
     ] {
         if cases > 0 {
@@ -264,6 +292,9 @@ fn cases(lines: &mut Lines, operator: &OperatorReport) {
         }
     }
     lines.say("cases", &format!("{sentence}."));
+    if let Some(left_out) = facts::left_out(operator) {
+        lines.say("cases", &format!("{left_out}."));
+    }
     let mut largest: Vec<_> = operator
         .cases
         .iter()

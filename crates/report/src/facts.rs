@@ -10,10 +10,14 @@ use crate::number;
 use crate::text::{count, one_line};
 
 mod evidence;
+mod left_out;
 mod noise;
+mod rounds;
 
 pub use evidence::{evidence, pairing};
-pub use noise::{calibrated, naive, noise, noise_beside, noise_of};
+pub use left_out::left_out;
+pub use noise::{calibrated, naive, noise, noise_beside, noise_of, noise_of_operators};
+pub use rounds::{rounds_asked, rounds_measured, rounds_otherwise, rounds_that_tell, rounds_to_tell};
 
 /// Reasons that are said where an operator has no figure; an explanation has them all.
 const TOLD: usize = 3;
@@ -132,10 +136,21 @@ fn finite(interval: Option<(f64, f64)>) -> Option<(f64, f64)> {
     interval.filter(|(low, high)| low.is_finite() && high.is_finite())
 }
 
-/// The word in the column `code`: the first stage that differs, `same`, `none`, or `–` where it is not known.
+/// True if nothing was seen to differ, and the operator is measured all the same because not all was seen.
+#[must_use]
+pub fn no_difference_seen(operator: &OperatorReport) -> bool {
+    operator.screen == Some(ScreenVerdict::IrChanged)
+        && operator.first_stage.is_none()
+        && !operator.kernels.is_empty()
+        && operator.kernels.iter().all(|kernel| kernel.changed == 0)
+}
+
+/// The word in the column `code`: the first stage that differs, `same`, `none`, `unknown` where not all was seen and what was
+/// is identical, or `–` where nothing is known of it.
 #[must_use]
 pub fn code(operator: &OperatorReport) -> &str {
     match operator.screen {
+        Some(ScreenVerdict::IrChanged) if no_difference_seen(operator) => "unknown",
         Some(ScreenVerdict::IrChanged) => operator.first_stage.as_deref().unwrap_or("changed"),
         Some(ScreenVerdict::NoIrDiff) => "same",
         Some(ScreenVerdict::NotCompiled) => "none",
@@ -169,6 +184,7 @@ pub fn why_no_figure(operator: &OperatorReport) -> Option<String> {
         }
         Standing::NoRows => own.unwrap_or_else(|| "nothing was measured".into()),
         _ if operator.screen.is_none() => own.unwrap_or_else(|| "not screened yet".into()),
+        _ if operator.rounds_requested.is_none() => own.unwrap_or_else(|| "no round was asked for".into()),
         _ => own.unwrap_or_else(|| "no round is complete".into()),
     })
 }
@@ -186,19 +202,6 @@ pub fn why_no_figure_and_hint(report: &Report, operator: &OperatorReport) -> Str
     if parts.is_empty() { "no figure".into() } else { parts.join("; ") }
 }
 
-/// Beyond this many rounds nobody plans by their number, and scatter of few rounds does not tell it.
-const MOST_ROUNDS_TOLD: u32 = 100;
-
-/// A number of rounds that it would take; a number that is past all planning is not given.
-#[must_use]
-pub fn rounds_that_tell(rounds: u32) -> String {
-    if rounds > MOST_ROUNDS_TOLD {
-        format!("more than {MOST_ROUNDS_TOLD} rounds")
-    } else {
-        count(rounds, "round", "rounds")
-    }
-}
-
 /// What is to be said beside an operator's figures, shortest first to be read.
 #[must_use]
 pub fn remarks(report: &Report, operator: &OperatorReport) -> Vec<String> {
@@ -207,14 +210,16 @@ pub fn remarks(report: &Report, operator: &OperatorReport) -> Vec<String> {
     if standing == Standing::Wrong && operator.control {
         out.push("a control: its code is identical".into());
     }
+    if standing <= Standing::Control {
+        out.extend(left_out(operator));
+    }
     if !standing.has_figures() {
         return out;
     }
+    let mut missing_told = false;
     if standing == Standing::Inconclusive {
-        out.push(match operator.rounds_needed {
-            Some(rounds) => format!("{} would tell", rounds_that_tell(rounds)),
-            None => "rounds it would take: not known".into(),
-        });
+        out.push(rounds_to_tell(report, operator));
+        missing_told = operator.rounds_needed.is_none() && !operator.rounds_cannot_tell;
     }
     if operator.mixed {
         out.push("mixed: cases go both ways".into());
@@ -222,11 +227,7 @@ pub fn remarks(report: &Report, operator: &OperatorReport) -> Vec<String> {
     if matches!(standing, Standing::Faster | Standing::Slower) && operator.sign_stable == Some(false) {
         out.push("sign differs between rounds".into());
     }
-    if operator.rounds < report.rounds {
-        out.push(format!("{} of {} rounds", operator.rounds, report.rounds));
-    } else if operator.rounds > report.rounds {
-        out.push(count(operator.rounds, "round", "rounds"));
-    }
+    out.extend(rounds_otherwise(report, operator).filter(|_| !missing_told));
     out.extend(OutputsTally::of(operator).remarks());
     let host_bound = operator.cases.iter().filter(|case| case.host_bound).count();
     if host_bound > 0 {
@@ -242,16 +243,6 @@ pub fn remarks(report: &Report, operator: &OperatorReport) -> Vec<String> {
         ));
     }
     out
-}
-
-/// The rounds that were measured: `4 rounds`, or `3 to 8 rounds` where some operators got more than the least.
-#[must_use]
-pub fn rounds_measured(report: &Report) -> String {
-    let measured = report.operators.iter().filter(|it| standing(it).has_figures()).map(|it| it.rounds);
-    match measured.max() {
-        Some(most) if most > report.rounds => format!("{} to {most} rounds", report.rounds),
-        _ => count(report.rounds, "round", "rounds"),
-    }
 }
 
 /// How many operators have which screening verdict, and how many have none yet.
@@ -388,34 +379,6 @@ mod tests {
             rounds: 4,
             ..OperatorReport::default()
         }
-    }
-
-    #[test]
-    fn rounds_by_precision_are_told_as_a_range_and_beside_the_operator() {
-        let mut switch = switchback_model::switch::Switch::default();
-        switch.add("X").unwrap();
-        let text = serde_json::json!({
-            "schema": 1, "campaign": "c", "switchback": "0", "created_utc": "", "switch": switch, "suite": "cpu",
-            "pairing": "duet", "rounds": 3, "margin_pct": 0.5, "conditions": {}, "operators": [],
-            "controls": {"cases": 0, "processes": 0, "false_positives": 0}
-        });
-        let mut report: Report = serde_json::from_value(text).unwrap();
-        report.operators = [3, 7, 2]
-            .map(|rounds| OperatorReport {
-                rounds,
-                ..operator(Some(ScreenVerdict::IrChanged), Verdict::Faster)
-            })
-            .into();
-        assert_eq!(rounds_measured(&report), "3 to 7 rounds");
-        let told: Vec<String> = report.operators.iter().map(|it| remarks(&report, it).join(", ")).collect();
-        assert_eq!(told, ["", "7 rounds", "2 of 3 rounds"]);
-    }
-
-    #[test]
-    fn rounds_past_all_planning_are_not_counted_out() {
-        assert_eq!(rounds_that_tell(1), "1 round");
-        assert_eq!(rounds_that_tell(100), "100 rounds");
-        assert_eq!(rounds_that_tell(7976), "more than 100 rounds");
     }
 
     #[test]

@@ -7,16 +7,23 @@ use switchback_model::cell::Purpose;
 use switchback_model::conditions::Conditions;
 use switchback_model::event::Timer;
 use switchback_model::outcome::{Counts, Ending};
-use switchback_model::report::{CalibratedBand, CalibratedFloor, Clocks, ProofCounts, Report, UnseenStage};
+use switchback_model::report::{
+    CalibratedBand, CalibratedFloor, CaseReport, Clocks, KernelReport, ProofCounts, Report, UnseenStage,
+};
 use switchback_model::side::CellSides;
 use switchback_model::telemetry::TelemetrySummary;
-use switchback_model::verdict::ScreenVerdict;
+use switchback_model::verdict::{ScreenVerdict, Verdict};
 use switchback_report::terminal::{self, RunReport, RunRow, TerminalStyle};
 use switchback_report::tsv::{ScreenRow, StatusRow};
 use switchback_report::{explain, json, markdown, tsv};
 
 fn plain(report: &Report, width: usize) -> String {
     terminal::render(report, &TerminalStyle::plain(width), &[])
+}
+
+/// A text without the breaks that a width put into it.
+fn unwrapped(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[test]
@@ -303,6 +310,91 @@ fn explain_the_others() {
 }
 
 #[test]
+fn what_is_measured_to_be_safe_is_not_said_to_differ() {
+    let mut report = samples::demo();
+    let it = report.operators.iter_mut().find(|it| it.operator == "sum").unwrap();
+    it.first_stage = None;
+    it.kernels = vec![KernelReport { kernel: "k".into(), variants: 1, changed: 0, first_stage: None }];
+    let said = explain::operator(&report, "sum").unwrap();
+    assert!(
+        said.contains("IR_CHANGED: measured to be safe: identical as far as seen, and not all was seen."),
+        "{said}"
+    );
+    assert!(plain(&report, 100).contains("sum         unknown"), "{}", plain(&report, 100));
+    // A kernel that one side alone launches is a difference, though no stage is.
+    let it = report.operators.iter_mut().find(|it| it.operator == "sum").unwrap();
+    it.kernels[0].changed = 1;
+    assert!(explain::operator(&report, "sum").unwrap().contains("IR_CHANGED: the sides differ."));
+    assert!(plain(&report, 100).contains("sum         changed"));
+}
+
+#[test]
+fn a_control_has_no_case_whose_code_differs() {
+    let mut report = samples::demo();
+    let it = report.operators.iter_mut().find(|it| it.operator == "transpose").unwrap();
+    it.median_pct = Some(0.02);
+    it.cases = vec![CaseReport { untouched: true, ..samples::case("f32 [8]", 2.0, 2.0) }];
+    let said = explain::operator(&report, "transpose").unwrap();
+    assert!(said.contains("Other summaries: median over cases +0.02 %."), "{said}");
+    assert!(said.contains("1 case: 1 wall; 1 with identical code.\n"), "{said}");
+    assert!(!said.contains("code differs"), "{said}");
+}
+
+#[test]
+fn an_operator_left_out_says_so_and_not_that_rounds_are_missing() {
+    let mut report = samples::demo();
+    let it = report.operators.iter_mut().find(|it| it.operator == "sum").unwrap();
+    (it.verdict, it.rounds, it.rounds_requested) = (Verdict::NotMeasured, 0, None);
+    it.reasons = vec!["left out by `--verdicts NO_IR_DIFF`: it is IR_CHANGED".into()];
+    let line =
+        |report: &Report| plain(report, 100).lines().find(|it| it.starts_with("sum ")).unwrap().to_owned();
+    assert!(
+        line(&report).contains("left out by `--verdicts NO_IR_DIFF`: it is IR_CHANGED"),
+        "{}",
+        line(&report)
+    );
+    assert!(
+        explain::operator(&report, "sum").unwrap().contains("Its code differs, and it was not measured.")
+    );
+    let it = report.operators.iter_mut().find(|it| it.operator == "sum").unwrap();
+    (it.reasons, it.rounds_requested) = (vec![], Some(4));
+    assert!(line(&report).contains("no round is complete"), "{}", line(&report));
+}
+
+#[test]
+fn cases_left_out_are_told_in_every_format() {
+    let mut report = samples::demo();
+    let it = report.operators.iter_mut().find(|it| it.operator == "gelu").unwrap();
+    it.cases[1].left_out = Some("fails on B".into());
+    (it.cases[1].effect_pct, it.cases[1].b_us) = (None, None);
+    let said = "1 of 4 cases left out: fails on B";
+    let gelu = &report.operators[4];
+    for text in [
+        plain(&report, 200),
+        markdown::render(&report),
+        explain::operator(&report, "gelu").unwrap(),
+        terminal::operator_with_cases(&report, gelu, &TerminalStyle::plain(200)),
+    ] {
+        assert!(unwrapped(&text).contains(said), "{text}");
+    }
+    assert!(terminal::cases_table(gelu, &TerminalStyle::plain(200)).contains("left out: fails on B"));
+    // A wrong kernel has no speed, and may break inputs besides.
+    report.operators[4].verdict = Verdict::Wrong;
+    assert!(unwrapped(&plain(&report, 200)).contains(said));
+}
+
+#[test]
+fn identical_code_in_one_round_or_in_none_whole_is_no_floor() {
+    let mut report = samples::demo();
+    report.controls = switchback_model::report::Controls { worst_pct: Some(51.7), ..Default::default() };
+    let said = plain(&report, 200);
+    assert!(
+        said.contains("identical code read up to ±52 %, but no case of it has two rounds or more"),
+        "{said}"
+    );
+}
+
+#[test]
 fn no_format_repeats_a_figure_where_nothing_was_measured() {
     let report = samples::only_no_rows();
     for text in [
@@ -398,6 +490,8 @@ fn whole() -> Report {
     });
     let it = &mut report.operators[3];
     it.tuned_on = Some(switchback_model::side::Side::A);
+    it.rounds_cannot_tell = true;
+    it.cases = vec![CaseReport { left_out: Some("fails on B".into()), ..samples::case("f32 [8]", 2.0, 1.0) }];
     it.unseen = vec![UnseenStage { stage: "sass".into(), reason: "two compilations differ".into() }];
     it.clocks = Some(Clocks { cells: 4, sm_clock_mhz: Some((1980.0, 1980.0)), ..Clocks::default() });
     report

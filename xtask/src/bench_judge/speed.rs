@@ -136,6 +136,7 @@ fn operator(it: &OperatorJudgement) -> OperatorReport {
                 untouched: case.untouched,
                 host_bound: case.host_bound,
                 clock_mhz: None,
+                left_out: None,
                 outputs: None,
                 notes: Vec::new(),
             })

@@ -17,7 +17,7 @@ fn a_truncated_outcome_costs_its_cell_and_not_the_campaign() {
     let count = sandbox.cells().len();
     cut(&sandbox, "done/cells/slow/r2_B/1/outcome.json", 40);
     let ran = sandbox.run(&["report", "done"]).code(0).prints("slow r2_B cannot be read:");
-    ran.prints("damaged:").prints("2 of 3 rounds");
+    ran.prints("damaged:").prints("no verdict yet: 1 of 3 rounds is missing");
     sandbox.run(&["resume", "done"]).code(0).prints("another attempt of the cell counts");
     assert_eq!(sandbox.cells()[count..], ["slow r2_B"]);
     assert_eq!(sandbox.operator("done", "slow")["rounds"], 3);
@@ -64,7 +64,7 @@ fn a_torn_end_loses_one_line_and_a_torn_middle_is_told() {
     // Rows that were counted when the cell ended are gone with their file.
     std::fs::remove_file(&path).unwrap();
     let ran = sandbox.run(&["report", "done"]).code(0);
-    ran.prints("`events.jsonl` holds 0 of the 2 rows that were measured").prints("2 of 3 rounds");
+    ran.prints("`events.jsonl` holds 0 of the 2 rows that were measured").prints("1 of 3 rounds is missing");
 
     // Bytes that are no text at all.
     std::fs::write(&path, [0xff, 0x00, b'\n', 0x80]).unwrap();

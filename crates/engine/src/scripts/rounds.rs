@@ -119,6 +119,7 @@ pub(super) fn judge(
                 said.into_iter().chain(judged.reasons.iter().cloned()).collect()
             };
             report.hints = hints(it, screened.as_ref());
+            report.rounds_requested = Some(it.rounds);
             report
         })
         .collect();
@@ -157,7 +158,7 @@ pub(super) fn judge(
         identity: BTreeMap::from([("origin".into(), "folder of the scripts".into())]),
         allowed: allowed.iter().cloned().collect(),
         operators,
-        controls: controls_report(&judgement.controls, &judgement.operators),
+        controls: controls_report(&judgement.controls),
         stamps,
         findings,
         ..Report::default()

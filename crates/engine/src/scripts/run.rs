@@ -346,6 +346,7 @@ fn case_report(row: &RunReadRow) -> CaseReport {
         untouched: false,
         host_bound: false,
         clock_mhz: None,
+        left_out: None,
         outputs: None,
         notes: row.error.iter().cloned().collect(),
     }

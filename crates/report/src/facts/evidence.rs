@@ -3,7 +3,7 @@
 use switchback_model::report::{OperatorReport, Report};
 use switchback_model::side::Pairing;
 
-use super::OutputsTally;
+use super::{OutputsTally, left_out};
 use crate::number;
 use crate::text::{count, one_line};
 
@@ -13,7 +13,9 @@ use crate::text::{count, one_line};
 pub fn evidence(report: &Report, operator: &OperatorReport) -> String {
     let mut parts = Vec::new();
     let mut rounds = match operator.rounds_requested {
-        Some(asked) if asked != operator.rounds => format!("{} of {asked} rounds", operator.rounds),
+        Some(asked) if asked != operator.rounds => {
+            format!("{} of {}", operator.rounds, count(asked, "round", "rounds"))
+        }
         _ => count(operator.rounds, "round", "rounds"),
     };
     if let (Some(a), Some(b)) = (operator.noise_a_pct, operator.noise_b_pct) {
@@ -62,6 +64,7 @@ pub fn evidence(report: &Report, operator: &OperatorReport) -> String {
         (None, Some(Pairing::Process)) => "a process a side".into(),
         (None, None) => "pairing not known".into(),
     });
+    parts.extend(left_out(operator));
     parts.push(format!("outputs {}", OutputsTally::of(operator).sentence()));
     parts.push(operator.tuned_on.map_or_else(|| "not tuned".into(), |side| format!("tuned on {side}")));
     parts.join("; ")

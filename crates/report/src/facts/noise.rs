@@ -12,7 +12,7 @@ pub fn noise(controls: &Controls) -> Vec<String> {
         if let Some(worst) = controls.worst_pct {
             let worst = number::size_percent(worst);
             return vec![format!(
-                "identical code read up to ±{worst} in its one round: a floor takes more rounds"
+                "identical code read up to ±{worst}, but no case of it has two rounds or more, all complete: the floor is not known"
             )];
         }
         return vec!["no case with identical code was measured: the floor is not known".into()];
@@ -31,9 +31,12 @@ pub fn noise(controls: &Controls) -> Vec<String> {
     });
     let mut called = format!("{} of {} called different", controls.false_positives, controls.cases);
     if let Some(upper) = controls.upper95 {
+        let of = match controls.operators {
+            0 => String::new(),
+            operators => format!(" of {}", count(operators, "operator", "operators")),
+        };
         called.push_str(&format!(
-            ": with {} in {} that rate may be up to {}",
-            count(controls.cases, "control", "controls"),
+            ": with {cases}{of} in {} that rate may be up to {}, were cases independent",
             count(controls.processes, "process", "processes"),
             number::bound_percent(upper)
         ));
@@ -43,6 +46,20 @@ pub fn noise(controls: &Controls) -> Vec<String> {
         out.push(format!("error that more rounds do not remove: {}", number::size_percent(tau)));
     }
     out
+}
+
+/// How many operators with identical code would have been called different, and the bound of that rate: the safe one, as
+/// cases of one process are not independent. None where no operator was counted.
+#[must_use]
+pub fn noise_of_operators(controls: &Controls) -> Option<String> {
+    let upper = controls.upper95_operators.filter(|_| controls.operators > 0)?;
+    Some(format!(
+        "{} of {} would have been called FASTER or SLOWER: that rate may be up to {}, the safe bound, as cases of one process are \
+         not independent",
+        controls.false_positive_operators,
+        count(controls.operators, "operator with identical code", "operators with identical code"),
+        number::bound_percent(upper)
+    ))
 }
 
 /// All that is to be said of the noise: the campaign's own controls, the naive way, and a floor that was calibrated

@@ -286,7 +286,8 @@ fn details(out: &mut String, standing: Standing, operator: &OperatorReport) {
 
 fn noise(out: &mut String, report: &Report) {
     out.push_str("## Noise\n\n");
-    for sentence in facts::noise_of(report) {
+    let safe = facts::noise_of_operators(&report.controls);
+    for sentence in facts::noise_of(report).into_iter().chain(safe) {
         out.push_str(&format!("- {sentence}\n"));
     }
     out.push('\n');

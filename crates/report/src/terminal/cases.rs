@@ -102,6 +102,7 @@ pub(crate) fn case_remarks(case: &CaseReport) -> Vec<String> {
     if case.host_bound {
         out.push("host-bound: not averaged in".into());
     }
+    out.extend(case.left_out.as_deref().map(|why| format!("left out: {}", one_line(why))));
     match case.outputs {
         Some(OutputsVerdict::Wrong) => out.push("outputs WRONG".into()),
         Some(OutputsVerdict::Differs) => out.push("outputs differ within rounding".into()),

@@ -82,6 +82,7 @@ pub fn case(text: &str, a_us: f64, b_us: f64) -> CaseReport {
         untouched: false,
         host_bound: false,
         clock_mhz: None,
+        left_out: None,
         outputs: Some(OutputsVerdict::Equal),
         notes: vec![],
     }
@@ -135,12 +136,15 @@ pub fn demo() -> Report {
     let mut report = report(operators);
     report.controls = Controls {
         cases: 12,
+        operators: 3,
         processes: 12,
         floor_pct: Some(0.11),
         worst_pct: Some(0.114),
         tau_pct: Some(0.02),
         false_positives: 0,
         upper95: Some(0.2209),
+        false_positive_operators: 0,
+        upper95_operators: Some(0.6316),
     };
     report.naive = Some(Naive { cases: 12, over_1_pct: 4, worst_pct: -6.31, floor_pct: 5.0 });
     report
