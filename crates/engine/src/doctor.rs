@@ -1,20 +1,19 @@
 //! What of this machine, or of a run, stands in the way of a measurement.
 
-use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Instant;
 
 use switchback_device::Backend;
 use switchback_device::telemetry::{self, Opened};
-use switchback_model::finding::{Finding, Severity};
-use switchback_model::report::{OperatorReport, Report};
-use switchback_model::verdict::ScreenVerdict;
-use switchback_store::campaign_dir::CampaignDir;
+use switchback_model::finding::Finding;
 use switchback_suites::suite::SuiteOptions;
 
-use crate::campaign::Campaign;
 use crate::error::EngineError;
-use crate::{judge, prepare, scripts};
+use crate::prepare;
+
+mod folder;
+
+pub use folder::run;
 
 /// Below this a campaign of some hundred operators may fill the disk.
 const LITTLE_SPACE_BYTES: u64 = 10 << 30;
@@ -125,55 +124,4 @@ pub fn space(folder: &Path) -> Finding {
             }
         }
     }
-}
-
-/// Applies the checklist to a campaign or a run: for each operator without rows or kernels, what to check.
-///
-/// # Errors
-/// The folder is no campaign, or a file in it is damaged.
-pub fn run(root: &Path, program: &Path) -> Result<Vec<Finding>, EngineError> {
-    if let Some(folder) = scripts::recognise(root)? {
-        let report = scripts::report(&folder, &BTreeSet::new(), 0.5, "")?;
-        return of_report(report, |operator| {
-            Ok(operator.hints.iter().map(|it| Finding::failure("", it.clone(), "")).collect())
-        });
-    }
-    if !CampaignDir::is_campaign(root) {
-        return Err(EngineError::NoRun {
-            path: root.to_owned(),
-            detail: "there is no `campaign.toml` in it".into(),
-        });
-    }
-    let mut campaign: Campaign = prepare::read_to_judge(root, program)?;
-    let report = judge::judge(&mut campaign)?;
-    of_report(report, |operator| {
-        let spec = campaign.request.operators.iter().find(|spec| spec.operator == operator.operator);
-        spec.map_or_else(|| Ok(Vec::new()), |spec| judge::explained(&campaign, spec, operator.screen))
-    })
-}
-
-/// What a report has to say of operators without rows or kernels, each with what the checklist says of it.
-fn of_report(
-    report: Report,
-    explained: impl Fn(&OperatorReport) -> Result<Vec<Finding>, EngineError>,
-) -> Result<Vec<Finding>, EngineError> {
-    let mut findings = Vec::new();
-    for operator in report.operators.iter().filter(|operator| !operator.hints.is_empty()) {
-        // Rows without a compiled kernel are no fault of the run: the switch has nothing to act on there.
-        let severity = match operator.screen {
-            Some(ScreenVerdict::NotCompiled) => Severity::Warning,
-            _ => Severity::Failure,
-        };
-        let says = operator.screen.map_or_else(|| "not screened".to_owned(), |verdict| verdict.to_string());
-        for finding in explained(operator)? {
-            let check = format!("{} ({says})", operator.operator);
-            let hint = finding.hint.filter(|hint| !hint.is_empty());
-            findings.push(Finding { check, severity, hint, detail: finding.detail });
-        }
-    }
-    findings.extend(report.findings);
-    if findings.is_empty() {
-        findings.push(Finding::ok("the run", "every operator has rows, and what it launched was compiled"));
-    }
-    Ok(findings)
 }

@@ -227,6 +227,13 @@ impl Evidence {
         self.rows.iter().filter(|row| row.ok).count() as u64
     }
 
+    /// Inputs that failed, each once though both sides have a row of it.
+    #[must_use]
+    pub fn inputs_failed(&self) -> u64 {
+        let failed = self.rows.iter().filter(|row| !row.ok);
+        failed.map(|row| &row.case).collect::<BTreeSet<_>>().len() as u64
+    }
+
     /// All that cases launch on a side, each compiled form once however many cases launch it.
     #[must_use]
     pub fn kernels(&self, side: Side) -> Vec<KernelIr> {

@@ -22,6 +22,8 @@ pub struct RunRead {
     pub rows: Vec<RunReadRow>,
     /// Why there is none, and what to do.
     pub hints: Vec<String>,
+    /// That its cell was ended before it was done, and what it had measured by then; such rows do not count.
+    pub cut_off: Option<String>,
 }
 
 /// One row.
@@ -61,9 +63,9 @@ pub fn read(campaign: &Campaign) -> Result<Vec<RunRead>, EngineError> {
             }
             Standing::Open => Vec::new(),
         };
-        let mut hints = crate::judge::explain(campaign, spec, None)?;
-        hints.extend(cut_off(campaign, &operator));
-        runs.push(RunRead { operator, rows, hints });
+        let hints = crate::judge::explain(campaign, spec, None)?;
+        let cut_off = cut_off(campaign, &operator);
+        runs.push(RunRead { operator, rows, hints, cut_off });
     }
     Ok(runs)
 }
@@ -79,7 +81,8 @@ fn cut_off(campaign: &Campaign, operator: &str) -> Option<String> {
         if rows == 1 { "1 row until then is".to_owned() } else { format!("{rows} rows until then are") };
     (rows > 0).then(|| {
         format!(
-            "its cell was ended before it was done; {kept} kept in `{}`, `switchback resume {}` measures it anew",
+            "its cell was ended before it was done, so no row of it counts; {kept} kept in `{}`, `switchback resume {}` \
+             measures it anew",
             attempt.dir.path().display(),
             campaign.dir.root().display()
         )

@@ -129,7 +129,7 @@ proptest! {
             };
             for benchmark in [None, Some((operator.spec.clone(), operator.operator.clone()))] {
                 let rows = vec![row.clone(), row.clone()];
-                let run = RunReport { operator: operator.operator.clone(), benchmark, rows };
+                let run = RunReport { operator: operator.operator.clone(), benchmark, rows, cut_off: None };
                 texts.push(terminal::run_table(&run, &style));
             }
         }

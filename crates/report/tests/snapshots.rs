@@ -115,7 +115,7 @@ fn run_alone() {
         ok: false,
         error: Some("RuntimeError: \"mm\" not implemented\nfor 'Double'".into()),
     };
-    let run = RunReport { operator: "mm".into(), benchmark: None, rows: vec![row, failed] };
+    let run = RunReport { operator: "mm".into(), benchmark: None, rows: vec![row, failed], cut_off: None };
     insta::assert_snapshot!(terminal::run_table(&run, &TerminalStyle::plain(100)));
 }
 
@@ -165,6 +165,7 @@ fn run_of_a_benchmark() -> RunReport {
         operator: "fused_experts_impl".into(),
         benchmark: Some(("kernel".into(), "core".into())),
         rows,
+        cut_off: None,
     }
 }
 

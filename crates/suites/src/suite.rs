@@ -171,6 +171,8 @@ pub struct Evidence<'a> {
     pub status: i32,
     /// Rows with a latency.
     pub rows: u64,
+    /// Inputs with a row that says that they failed.
+    pub failed: u64,
     /// Compiled kernels that cases launched.
     pub kernels: u64,
     /// `run.log`, without colours.

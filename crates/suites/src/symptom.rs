@@ -136,10 +136,25 @@ fn not_compiled(scene: &Scene<'_>) -> Finding {
 fn unexplained(scene: &Scene<'_>) -> Finding {
     let evidence = scene.evidence;
     let last = evidence.errors.last().and_then(|error| last_line(error)).or_else(|| last_line(evidence.log));
+    if evidence.failed > 0 {
+        let inputs = match evidence.failed {
+            1 => "the one input failed".to_owned(),
+            failed => format!("all {failed} inputs failed"),
+        };
+        let last =
+            last.map_or_else(|| "no reason was given".to_owned(), |line| format!("last: `{}`", short(line)));
+        return Finding::failure(
+            "cell measured something",
+            format!("{inputs}, {last}"),
+            "no filter or option kept them away: the operator refuses these inputs or breaks on them; the attempt's `run.log` has all \
+             that it said",
+        );
+    }
     let detail = match last {
         Some(line) => format!("no row, exit status {}; last words: `{}`", evidence.status, short(line)),
         None => format!("no row, exit status {}, and not a word of output", evidence.status),
     };
+    // Inputs that were tried and failed are told above: here none was.
     let hint = if evidence.status == 0 {
         "it ended well without measuring: was an option, a filter or a skip too narrow? Is its output in another form?"
     } else {

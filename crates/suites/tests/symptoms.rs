@@ -275,3 +275,18 @@ fn a_class_that_ignores_the_shape_file_is_named() {
     assert_eq!(it.check, "shape file reaches the benchmark");
     assert!(hint(&it).contains("docs/from-the-scripts.md"));
 }
+
+#[test]
+fn inputs_that_all_failed_were_not_kept_away_by_a_filter() {
+    let errors = ["boom on [8]".to_owned(), "RuntimeError: boom\non [16]".to_owned()];
+    let evidence = Evidence { operator: "x", failed: 2, errors: &errors, ..Evidence::default() };
+    let findings = explain(&evidence);
+    assert_eq!(findings.len(), 1, "{findings:#?}");
+    assert_eq!(findings[0].detail, "all 2 inputs failed, last: `on [16]`");
+    assert!(!hint(&findings[0]).contains("too narrow"), "{}", hint(&findings[0]));
+    let one = Evidence { failed: 1, errors: &errors[..1], ..evidence.clone() };
+    assert_eq!(explain(&one)[0].detail, "the one input failed, last: `boom on [8]`");
+    // Without any row at all the filter is a good question.
+    let none = Evidence { failed: 0, errors: &[], ..evidence };
+    assert!(hint(&explain(&none)[0]).contains("too narrow"));
+}

@@ -81,7 +81,6 @@ pub fn table(campaign: &Campaign, report: &Report, style: &TerminalStyle) -> Str
     let floor = FloorReport {
         machine: calibration.conditions.get("device").map(str::to_owned).or(card).unwrap_or_default(),
         pairing: calibration.pairing,
-        rounds: calibration.rounds,
         rows,
     };
     floor_table(report, &floor, style, lines)

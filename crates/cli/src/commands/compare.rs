@@ -18,7 +18,7 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<ExitCode> {
     let style = session::style();
     session::print(&terminal::render(&report, &style, &[]));
     for operator in &report.operators {
-        session::print(&terminal::cases_table(operator, &style));
+        session::print(&terminal::named_cases_table(operator, &style));
     }
     Ok(ExitCode::Success)
 }

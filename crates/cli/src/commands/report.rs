@@ -10,6 +10,7 @@ use switchback_model::conditions;
 use switchback_model::exit_code::ExitCode;
 use switchback_model::report::Report;
 use switchback_model::verdict::Verdict;
+use switchback_report::terminal::RunReport;
 use switchback_report::{explain, json, markdown, terminal, tsv};
 
 use crate::args::{FormatArg, ReportArgs};
@@ -40,7 +41,9 @@ pub fn run(args: &ReportArgs, volume: Volume) -> anyhow::Result<ExitCode> {
         session::print(&super::run_raw(&campaign)?);
         return Ok(ExitCode::Success);
     }
-    if let Some(text) = about_one(args, &report, campaign.request.goal == Goal::Run)? {
+    let single = campaign.request.goal == Goal::Run;
+    let runs = || super::run_reports(&campaign);
+    if let Some(text) = about_one(args, &report, single.then_some(&runs))? {
         session::print(&text);
         return Ok(ExitCode::Success);
     }
@@ -78,10 +81,15 @@ pub fn run(args: &ReportArgs, volume: Volume) -> anyhow::Result<ExitCode> {
     Ok(if failed { ExitCode::FailOn } else { ExitCode::Success })
 }
 
+/// Reads single runs, each with why it has no row.
+type Runs<'a> = &'a dyn Fn() -> anyhow::Result<Vec<(RunReport, Vec<String>)>>;
+
 /// What `--explain` or `--cases` ask of one operator; none if neither was given.
-fn about_one(args: &ReportArgs, report: &Report, single: bool) -> anyhow::Result<Option<String>> {
+///
+/// `runs` reads the rows of single runs, which have no report of their own.
+fn about_one(args: &ReportArgs, report: &Report, runs: Option<Runs<'_>>) -> anyhow::Result<Option<String>> {
     if let Some(operator) = &args.explain {
-        if single {
+        if runs.is_some() {
             return Err(Message::usage(
                 format!("`{}` is a single run: there is no verdict to be explained", args.dir.display()),
                 "`switchback compare RUN_A RUN_B` holds two of them side by side",
@@ -92,6 +100,11 @@ fn about_one(args: &ReportArgs, report: &Report, single: bool) -> anyhow::Result
     if let Some(operator) = &args.cases {
         let found = report.operators.iter().find(|it| it.operator == *operator || it.spec == *operator);
         let found = found.ok_or_else(|| unknown(report, operator))?;
+        if let Some(runs) = runs {
+            let mut rows = runs()?;
+            rows.retain(|(run, _)| run.operator == found.operator);
+            return Ok(Some(super::run::tables_of(&rows, &session::style())));
+        }
         return Ok(Some(terminal::operator_with_cases(report, found, &session::style())));
     }
     Ok(None)
@@ -118,10 +131,6 @@ fn of_scripts(
         session::print(&String::from_utf8_lossy(&run.log()?.unwrap_or_default()));
         return Ok(ExitCode::Success);
     }
-    if let Some(text) = about_one(args, &report, single)? {
-        session::print(&text);
-        return Ok(ExitCode::Success);
-    }
     let runs = match folder {
         ScriptDir::Run(run) => {
             let mut found = super::run::reports_of(scripts::runs(run)?.1);
@@ -133,6 +142,11 @@ fn of_scripts(
         }
         ScriptDir::Rounds(_) | ScriptDir::Screen(_) => Vec::new(),
     };
+    let read = || Ok(runs.clone());
+    if let Some(text) = about_one(args, &report, single.then_some(&read))? {
+        session::print(&text);
+        return Ok(ExitCode::Success);
+    }
     let rows = || runs.iter().map(|(run, _)| run.clone()).collect::<Vec<_>>();
     let text = match args.format {
         FormatArg::Terminal if single => super::run::tables_of(&runs, &session::style()),

@@ -60,7 +60,8 @@ pub fn reports_of(read: Vec<RunRead>) -> Vec<(RunReport, Vec<String>)> {
     read.into_iter()
         .map(|run| {
             let rows = run.rows.into_iter().map(run_row).collect();
-            (RunReport { operator: run.operator, benchmark: None, rows }, run.hints)
+            let cut_off = run.cut_off;
+            (RunReport { operator: run.operator, benchmark: None, rows, cut_off }, run.hints)
         })
         .collect()
 }

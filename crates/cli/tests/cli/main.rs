@@ -26,3 +26,4 @@ mod reports;
 mod statistics;
 mod support;
 mod telemetry;
+mod told;

@@ -123,7 +123,7 @@ fn doctor_looks_at_the_machine_and_at_a_run() {
     assert!(findings.as_array().unwrap().iter().any(|it| it["check"] == "free space"));
     assert_eq!(sandbox.left(), [""; 0], "a look makes nothing");
     sandbox.finished(&["slow", "same"]);
-    sandbox.run(&["doctor", "done"]).code(0).prints("every operator has rows");
+    sandbox.run(&["doctor", "done"]).code(0).prints("all 2 operators have rows");
     sandbox.run(&sandbox.speaker(&["same", "plain", "broken"], &["--out", "ill"])).code(4);
     let ran = sandbox.run(&["doctor", "ill"]).code(0);
     let ran = ran.prints("broken (NO_ROWS)").prints("the benchmark of broken is out of order");

@@ -9,11 +9,12 @@
 #
 # Operators: `slow` takes 10 us, and 8 us where MY_PASS is 1; `steady` has other code and the same times; `same` never changes;
 # `shaky` has the same code in `text` and another in `noise` each time it is compiled; `plain` launches no kernel; `broken` ends
-# with 3.
+# with 3; `brittle` is `slow` and fails on its first input where MY_PASS is 1; `refusing` fails on every input; `sour` is `slow`
+# and ends with 3 after its rows; `waiting` is `slow`, and its time is the host's.
 set -eu
 export LC_ALL=C
 if [ -n "${SWITCHBACK_LIST:-}" ]; then
-    printf '[%s]\n' '{"operator":"slow","detail":"2 cases"},{"operator":"steady"},{"operator":"same"},{"operator":"shaky"},{"operator":"plain"},{"operator":"broken","dtypes":["f64"]}'
+    printf '[%s]\n' '{"operator":"slow","detail":"2 cases"},{"operator":"steady"},{"operator":"same"},{"operator":"shaky"},{"operator":"plain"},{"operator":"broken","dtypes":["f64"]},{"operator":"brittle"},{"operator":"refusing"},{"operator":"sour"},{"operator":"waiting"}'
     exit 0
 fi
 notes=$1
@@ -54,7 +55,7 @@ fi
 
 pass=${MY_PASS:-unset}
 case $operator in
-    slow) code=$pass; [ "$pass" = 1 ] && latency=8 || latency=10 ;;
+    slow | brittle | sour | waiting) code=$pass; [ "$pass" = 1 ] && latency=8 || latency=10 ;;
     steady) code=$pass; latency=20 ;;
     *) code=always; latency=30 ;;
 esac
@@ -82,6 +83,14 @@ for input in 8 16; do
     told='"digest":"d'$input'"'
     [ ! -e "$notes/outputs $operator $purpose" ] || told=$(cat "$notes/outputs $operator $purpose")
     event '{"kind":"outputs","t_s":3,"side":"'$side'","case":{"dtype":"f32","input":"['$input']","occurrence":0},'"$told"',"repeatable":true}'
+    # A row that failed is one in every cell, timed or not.
+    case $operator$pass.$input in
+        brittle1.8 | refusing*)
+            event '{"kind":"row","t_s":4,"ok":false,"error":"'"input $input is refused"'",'$row'}'
+            continue
+            ;;
+        waiting*) row=$row',"host_bound":true' ;;
+    esac
     case $purpose in
         screen_* | again_*) event '{"kind":"row","t_s":4,"ok":true,'$row'}' ;;
         *)
@@ -97,4 +106,6 @@ for input in 8 16; do
         hold
     done
 done
-event '{"kind":"end","t_s":5,"status":0,"rows":2}'
+[ "$operator" = sour ] && status=3 || status=0
+event '{"kind":"end","t_s":5,"status":'$status',"rows":2}'
+exit $status

@@ -54,6 +54,7 @@ pub(crate) fn explained(
         operator: &spec.operator,
         status: evidence.status().unwrap_or(-1),
         rows: evidence.rows_ok(),
+        failed: evidence.inputs_failed(),
         kernels: evidence.launched.values().map(|launched| launched.kernels.len() as u64).sum(),
         log: &log,
         errors: &evidence.errors,

@@ -121,6 +121,7 @@ impl RunOf {
                 operator,
                 status,
                 rows: evidence.rows_ok(),
+                failed: evidence.inputs_failed(),
                 // Without a dump nothing is known of the kernels, which is not the same as none.
                 kernels: evidence.run_code.as_ref().map_or(1, |code| code.len() as u64),
                 log: &self.log,
@@ -284,12 +285,13 @@ pub fn runs(run: &ScriptRun) -> Result<(RunOf, Vec<RunRead>), EngineError> {
                 })
                 .collect(),
             hints: Vec::new(),
+            cut_off: None,
         })
         .collect();
     if found.is_empty() {
         let operator = run.name();
         let hints = it.hints(&operator, 1);
-        found.push(RunRead { operator, rows: Vec::new(), hints });
+        found.push(RunRead { operator, rows: Vec::new(), hints, cut_off: None });
     }
     Ok((it, found))
 }

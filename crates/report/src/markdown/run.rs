@@ -24,7 +24,10 @@ pub fn runs(report: &Report, runs: &[RunReport]) -> String {
             out.push_str(&format!("- {}\n\n", prose(hint)));
         }
         if run.rows.is_empty() {
-            out.push_str("No row was measured.\n\n");
+            match &run.cut_off {
+                Some(why) => out.push_str(&format!("No row: {}.\n\n", prose(why))),
+                None => out.push_str("No row was measured.\n\n"),
+            }
             continue;
         }
         out.push_str(

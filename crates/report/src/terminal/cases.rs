@@ -6,10 +6,10 @@ use switchback_model::report::{CaseReport, OperatorReport};
 
 use super::bars::{LEAST_COLUMNS, MOST_COLUMNS, Scale};
 use super::grid::{Column, REMARK_COLUMNS, Row, table};
-use super::{FAINT, TerminalStyle};
+use super::{FAINT, LABEL, TerminalStyle};
 use crate::facts;
 use crate::number;
-use crate::text::{one_line, printable, width, wrap};
+use crate::text::{cut, one_line, printable, width, wrap};
 
 /// Q-value up to which a case counts as different (Benjamini-Hochberg).
 pub(crate) const SIGNIFICANT_Q: f64 = 0.05;
@@ -70,6 +70,13 @@ pub fn cases_table(operator: &OperatorReport, style: &TerminalStyle) -> String {
         out.push('\n');
     }
     out
+}
+
+/// The same below the operator's name, for several of them one after another.
+#[must_use]
+pub fn named_cases_table(operator: &OperatorReport, style: &TerminalStyle) -> String {
+    let name = cut(&printable(&operator.operator), style.columns());
+    format!("\n{}\n{}", style.paint(&name, LABEL), cases_table(operator, style))
 }
 
 /// A scale on the columns that figures and remarks leave, if those suffice for bars.

@@ -17,8 +17,6 @@ pub struct FloorReport {
     pub machine: String,
     /// How the sides were brought together; none if nothing was measured.
     pub pairing: Option<Pairing>,
-    /// Rounds of each operator.
-    pub rounds: u32,
     /// One row a timer and band of latencies.
     pub rows: Vec<FloorRow>,
 }
@@ -67,7 +65,7 @@ pub fn floor_table(
             "{} of {}, A against A, {pairing}, {}",
             measured,
             count(report.operators.len() as u64, "operator", "operators"),
-            count(floor.rounds, "round", "rounds")
+            facts::rounds_measured(report)
         ),
     );
     super::report::warnings(&mut out, style, report);

@@ -18,7 +18,7 @@ use anstyle::{AnsiColor, Style};
 use crate::facts::Standing;
 
 pub(crate) use cases::case_remarks;
-pub use cases::cases_table;
+pub use cases::{cases_table, named_cases_table};
 pub use evidence::{evidence, operator_with_cases};
 pub use floor::{FloorReport, FloorRow, floor_table};
 pub use report::render;

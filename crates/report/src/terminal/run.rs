@@ -20,6 +20,10 @@ pub struct RunReport {
     pub benchmark: Option<(String, String)>,
     /// Its rows, in the order they were measured.
     pub rows: Vec<RunRow>,
+    /// Why there is none although some were measured, in a sentence that is printed as it is, for what it tells to copy; none
+    /// where that is not so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cut_off: Option<String>,
 }
 
 /// One case of a run.
@@ -49,7 +53,8 @@ pub struct RunRow {
 pub fn run_table(run: &RunReport, style: &TerminalStyle) -> String {
     let name = printable(&run.operator);
     if run.rows.is_empty() {
-        return format!("{}\nno row was measured\n", crate::text::cut(&name, style.columns()));
+        let why = run.cut_off.as_deref().map_or_else(|| "no row was measured".to_owned(), one_line);
+        return format!("{}\n{why}\n", crate::text::cut(&name, style.columns()));
     }
     if let Some((mode, level)) = &run.benchmark {
         return benchmark::tables(run, mode, level, *style);
