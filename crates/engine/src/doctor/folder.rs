@@ -155,7 +155,7 @@ fn statuses(campaign: &Campaign) -> (Option<Finding>, Option<String>) {
     let finding = Finding::warning(
         "how cells ended",
         format!("{} of {} ended with another status than 0: {named}{more}", bad.len(), ended.len()),
-        "`status.tsv` has a line of each, `run.log` of the attempt its last words; rows that a cell left count all the same",
+        "`status.tsv` has a line of each, `run.log` of the attempt its last words; rows of a cell that ended by itself count all the same",
     );
     (Some(finding), None)
 }
