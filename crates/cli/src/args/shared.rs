@@ -224,7 +224,7 @@ pub struct JudgeArgs {
     /// Field of the conditions that may differ between rows.
     #[arg(long, value_name = "FIELD", value_delimiter = ',', env = "SWITCHBACK_ALLOW")]
     pub allow: Vec<String>,
-    /// Verdicts that make the command end with 1: `slower`, `wrong`, `inconclusive`.
+    /// Verdicts that make the command end with 1: `slower`, `wrong`, `inconclusive`, `faster`.
     #[arg(long, value_name = "VERDICTS", value_delimiter = ',', env = "SWITCHBACK_FAIL_ON")]
     pub fail_on: Vec<String>,
 }

@@ -16,7 +16,7 @@ def test_operators_are_functions_with_marks_and_dtypes():
         "perf_sort_thirteen", "perf_sort_lost", "planted", "bump_unnamed", "gradients", "following", "overwriting",
         "unconfigured", "max_pool2d", "inheriting_pool", "upsample", "lu_factor", "paged", "flash_mla", "scaled_mm",
         "stubborn", "many", "repeating", "apply_repetition_penalties", "another_of_the_same_file", "clustered",
-        "router_gemm", "add_all_times", "perf_spectrum",
+        "router_gemm", "add_all_times", "perf_spectrum", "constant",
     }  # fmt: skip
     assert offered["perf_sort"] == {
         "operator": "perf_sort", "file": "sort", "dtypes": [], "detail": "", "marks": ["sort"],
