@@ -80,8 +80,10 @@ pub fn compare(screens: [Option<&Evidence>; 2], rounds: &[&[Evidence]]) -> CaseO
     let mut it: BTreeMap<CaseKey, Compared> = BTreeMap::new();
     for outputs in rounds.iter().copied().flatten().flat_map(|evidence| &evidence.outputs) {
         if let Some(found) = said_by_the_cell(outputs) {
-            let known = it.remove(&outputs.case);
-            let worst = known.map_or_else(|| found.clone(), |known| worse(known, found.clone()));
+            let worst = match it.remove(&outputs.case) {
+                Some(known) => worse(known, found),
+                None => found,
+            };
             it.insert(outputs.case.clone(), worst);
         }
     }

@@ -115,17 +115,9 @@ pub fn fill(campaign: &Campaign, report: &mut Report) -> Result<(), EngineError>
                     case: read.case.to_string(),
                     timer: read.timer,
                     a_us: read.latency_us,
-                    b_us: None,
-                    effect_pct: None,
-                    ci_pct: None,
-                    q: None,
-                    rounds_pct: Vec::new(),
-                    untouched: false,
                     host_bound: it.host_bound,
-                    clock_mhz: None,
-                    left_out: None,
-                    outputs: None,
                     notes: it.timer_reason.iter().cloned().chain(read.error).collect(),
+                    ..CaseReport::default()
                 }
             })
             .collect();

@@ -278,7 +278,7 @@ pub struct KernelReport {
 }
 
 /// One case.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct CaseReport {
     /// The case, as text.
     pub case: String,

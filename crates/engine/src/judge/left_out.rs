@@ -54,18 +54,7 @@ pub(super) fn cases(campaign: &Campaign, spec: &OperatorSpec, measured: &Measure
 fn unmeasured(case: &CaseKey) -> CaseReport {
     CaseReport {
         case: case.to_string(),
-        timer: None,
-        a_us: None,
-        b_us: None,
-        effect_pct: None,
-        ci_pct: None,
-        q: None,
-        rounds_pct: Vec::new(),
-        untouched: false,
-        host_bound: false,
-        clock_mhz: None,
         left_out: Some("has no row in any round".into()),
-        outputs: None,
-        notes: Vec::new(),
+        ..CaseReport::default()
     }
 }

@@ -340,16 +340,7 @@ fn case_report(row: &RunReadRow) -> CaseReport {
         case: row.case.to_string(),
         timer: row.timer,
         a_us: row.latency_us,
-        b_us: None,
-        effect_pct: None,
-        ci_pct: None,
-        q: None,
-        rounds_pct: Vec::new(),
-        untouched: false,
-        host_bound: false,
-        clock_mhz: None,
-        left_out: None,
-        outputs: None,
         notes: row.error.iter().cloned().collect(),
+        ..CaseReport::default()
     }
 }
